@@ -600,6 +600,17 @@ pub fn file(home: &heirloom_engine::home::Home) -> Result<File> {
     })
 }
 
+/// Checks everything a service reads from the settings of its home, except the sections `model` and `backup`: what is
+/// wrong there keeps only models and backups from working, and is told by `doctor`.
+pub fn make_sense(home: &heirloom_engine::home::Home, agent: Option<&str>) -> Result<()> {
+    let file = file(home)?;
+    file.known_only()?;
+    file.lineage.limits()?;
+    file.judged_by()?;
+    file.embeddings.model_at()?;
+    self::agent(agent, &file).map(drop)
+}
+
 /// Returns the agent: from `--agent`, `HEIRLOOM_AGENT`, `daemon.workspace` in the settings, or `main`.
 pub fn agent(option: Option<&str>, file: &File) -> Result<Set<AgentId>> {
     if let Some(name) = option {

@@ -1,6 +1,6 @@
 //! The home's service, as commands see it: whether it runs, what it reports, and how the system starts it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -31,6 +31,74 @@ pub fn look(home: &Home) -> Option<Seen> {
     // This question itself is one connection and is not counted.
     let connections = said.and_then(|said| said["connections"].as_u64()).map(|all| all.saturating_sub(1));
     Some(Seen { running, connections })
+}
+
+/// Asks the home's service, if one runs, to hand over to the build that is now in the place of its own. The service
+/// decides whether there is one.
+pub fn hand_over(home: &Home) {
+    if let Some(running) = running::of(home) {
+        retire(&running.socket, PATIENCE);
+    }
+}
+
+/// Asks the service at the socket to make room for a newer build. An answer is not needed: whoever asks does without.
+pub fn retire(socket: &Path, patience: Duration) {
+    let until = Instant::now() + patience;
+    let _ = ask(socket, &Question { method: "POST", path: "/v1/daemon/retire", headers: &[], body: b"", until });
+}
+
+/// Log of a service that was started a moment ago, from the place where that service began to write.
+pub enum Log {
+    File {
+        path: PathBuf,
+        from: u64,
+    },
+    /// The journal of systemd, from this second since 1970 on.
+    Journal {
+        since: u64,
+    },
+}
+
+impl Log {
+    /// Returns the end of the log at this path.
+    pub fn file(path: PathBuf) -> Log {
+        let from = std::fs::metadata(&path).map_or(0, |meta| meta.len());
+        Log::File { path, from }
+    }
+
+    /// Returns the last error in the log, and the next step the service names.
+    pub fn last_error(&self) -> Option<(String, Option<String>)> {
+        let text = match self {
+            Log::File { path, from } => {
+                use std::io::{Read as _, Seek as _, SeekFrom};
+                let mut file = std::fs::File::open(path).ok()?;
+                file.seek(SeekFrom::Start(*from)).ok()?;
+                let mut bytes = Vec::new();
+                file.take(LARGEST).read_to_end(&mut bytes).ok()?;
+                String::from_utf8_lossy(&bytes).into_owned()
+            }
+            Log::Journal { since } => {
+                let since = format!("@{since}");
+                let mut command = Command::new("journalctl");
+                command.args(["--user", "--unit", unit::UNIT, "--since", &since, "--output", "cat", "--no-pager"]);
+                let out = command.stdin(Stdio::null()).output().ok()?;
+                String::from_utf8_lossy(&out.stdout).into_owned()
+            }
+        };
+        last_error(&text)
+    }
+}
+
+/// Maximum number of bytes of a log that are read.
+const LARGEST: u64 = 64 << 10;
+
+/// Returns the last error in the text of a log: a line `heirloom: …`, and the next step, which is indented below it.
+fn last_error(text: &str) -> Option<(String, Option<String>)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let (at, what) =
+        lines.iter().enumerate().rev().find_map(|(at, line)| Some((at, line.strip_prefix("heirloom: ")?)))?;
+    let next = lines.get(at + 1).filter(|next| next.starts_with("   ")).map(|next| next.trim().to_owned());
+    Some((what.to_owned(), next))
 }
 
 /// System programs that start services for a user.
@@ -122,4 +190,21 @@ fn launchctl(verb: &str, names_file: bool) -> Vec<String> {
 fn quiet(command: &mut Command) -> bool {
     let run = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
     run.is_ok_and(|status| status.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_error_of_a_log_has_its_next_step() {
+        let log = "heirloom: listens on /h/run/heirloom.sock\nheirloom: cannot listen on 127.0.0.1:80\n          choose another port\nSomething else\n";
+        let error = ("cannot listen on 127.0.0.1:80".to_owned(), Some("choose another port".to_owned()));
+        assert_eq!(last_error(log), Some(error));
+        assert_eq!(
+            last_error("heirloom: the new build cannot be started\n"),
+            Some(("the new build cannot be started".to_owned(), None))
+        );
+        assert_eq!(last_error("Started heirloom.service\n"), None);
+    }
 }

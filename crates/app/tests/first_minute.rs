@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::world::{HEIRLOOM, World, copy_tree, let_it_settle, listing, names, openclaw, opencode};
 
 #[test]
-fn a_machine_without_sessions_is_told_so_and_nothing_is_stored() {
+fn a_machine_without_sessions_is_told_so_and_gets_an_empty_memory() {
     let world = World::new();
     let said = world.says(0, &["up"]);
     assert!(said.contains("No sessions on this machine"), "{said}");
@@ -18,10 +18,15 @@ fn a_machine_without_sessions_is_told_so_and_nothing_is_stored() {
     for program in ["Claude Code", "Codex", "OpenCode", "OpenClaw"] {
         assert!(said.lines().any(|l| l.contains(program) && l.contains("not found")), "{program}: {said}");
     }
+    assert!(said.contains("heirloom service install"), "{said}");
     let json = world.json(&["up"]);
-    assert_eq!(json["import"], Value::Null);
-    assert!(!world.test.home().exists());
-    assert_eq!(fs::read_dir(world.test.user()).unwrap().count(), 0);
+    assert_eq!((&json["import"]["records"], &json["stored"]["sessions"]), (&0.into(), &0.into()), "{json}");
+    // Whatever says that `up` makes the memory is right.
+    assert!(world.says(0, &["service", "status"]).contains("does not run"));
+    world.says(0, &["doctor"]);
+    world.verified();
+    let made: Vec<_> = fs::read_dir(world.test.user()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(made.iter().all(|path| *path == world.test.home()), "nothing else is made: {made:?}");
 }
 
 #[test]

@@ -60,8 +60,14 @@ impl Served {
 
     /// Starts a service and waits until it answers.
     pub fn serve(&mut self, binary: &Path, args: &[&str]) {
-        let port: &[&str] = if args.contains(&"--no-tcp") { &[] } else { &["--port", "0"] };
-        let args = [&["serve"], port, args].concat();
+        let is_said = args.iter().any(|arg| ["--no-tcp", "--listen"].contains(arg));
+        let port: &[&str] = if is_said { &[] } else { &["--port", "0"] };
+        self.serve_as_set(binary, &[port, args].concat());
+    }
+
+    /// Starts a service at the port of the settings, and waits until it answers.
+    pub fn serve_as_set(&mut self, binary: &Path, args: &[&str]) {
+        let args = [&["serve"], args].concat();
         let log = fs::File::create(self.world.test.user().join("serve.log")).unwrap();
         let mut command = self.command(binary, &args);
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap();
@@ -216,8 +222,10 @@ fn one_service_serves_a_home() {
 #[test]
 fn another_machine_is_never_listened_for() {
     let served = Served::world();
-    let said = served.world.says(3, &["serve", "--listen", "0.0.0.0:0"]);
-    assert!(said.contains("not an address of this machine alone"), "{said}");
+    for address in ["0.0.0.0:0", "127.0.0.2:0"] {
+        let said = served.world.says(3, &["serve", "--listen", address]);
+        assert!(said.contains("not an address of this machine alone"), "{said}");
+    }
     let missing = World::new().says(4, &["serve"]);
     assert!(missing.contains("there is no memory at"), "{missing}");
 }

@@ -1,7 +1,9 @@
 //! The service under bad conditions: of the machine, of its clients, of other services.
 
 use std::fs;
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -92,6 +94,172 @@ fn clients_that_take_all_its_files_do_not_end_it() {
     served.until("it answers again", || served.answers());
     served.until("the call is stored", || served.turns() == 1 && served.spooled() == 0);
     served.all_is_well();
+}
+
+#[test]
+fn a_folder_of_a_program_that_is_replaced_is_watched_again() {
+    let served = Served::begin();
+    let user = served.world.test.user();
+    let (program, sessions) = (user.join(".claude"), user.join(".claude/projects"));
+    let away = |folder: &Path| {
+        let to = served.world.test.folder("away").join(served.turns().to_string());
+        fs::rename(folder, to).unwrap();
+    };
+    let again = || fs::create_dir_all(&sessions).unwrap();
+    let removed = |folder: &Path| {
+        fs::remove_dir_all(folder).unwrap();
+        again();
+    };
+    let moved = |folder: &Path| {
+        away(folder);
+        again();
+    };
+    let exchanged = |folder: &Path| {
+        fs::create_dir_all(user.join("new/projects")).unwrap();
+        away(folder);
+        fs::rename(user.join("new"), folder).unwrap();
+    };
+    let acts: [(&str, &dyn Fn()); 5] = [
+        ("the program's folder is removed", &|| removed(&program)),
+        ("its sessions are removed", &|| removed(&sessions)),
+        ("the program's folder is moved", &|| moved(&program)),
+        ("its sessions are moved", &|| moved(&sessions)),
+        ("the program's folder is exchanged", &|| exchanged(&program)),
+    ];
+    let mut written = 0;
+    let mut line = |what: &str| {
+        let session = format!("{written:08}-0b7d-4e55-9a41-6c1d2e3f4a5b");
+        served.write(&sessions.join(format!("-p{written}/{session}.jsonl")), written..written + 1);
+        written += 1;
+        served.until(what, || served.turns() == written as i64);
+    };
+    for (what, act) in acts {
+        line(&format!("a line before {what}"));
+        act();
+        // The first one is found because everything is looked at anew, the second one because the folder is watched.
+        line(&format!("a line after {what}"));
+        line(&format!("another line after {what}"));
+    }
+}
+
+#[test]
+fn settings_that_make_no_sense_leave_the_old_ones_in_use() {
+    let mut served = Served::begin();
+    let config = served.home().join("config.toml");
+    let before = served.said()["since"].clone();
+    let wrong = [
+        ("[lineage]\nchunk_turns = \"30\n", "cannot be read"),
+        ("[daemon]\nprot = 7400\n", "has no prot"),
+        ("[lineage]\nchunk_trns = 30\n", "has no chunk_trns"),
+        ("[profile]\nname = \"Ada\"\n", "means nothing: profile"),
+    ];
+    for (settings, why) in wrong {
+        fs::write(&config, settings).unwrap();
+        served.until(why, || served.said()["old_settings"].as_str().is_some_and(|said| said.contains(why)));
+        let status = served.world.says(0, &["service", "status"]);
+        assert!(status.contains("the old ones are in use") && status.contains(why), "{status}");
+        let doctor = served.world.says(1, &["doctor"]);
+        assert!(doctor.contains("uses older settings") && doctor.contains(why), "{doctor}");
+    }
+    assert!(served.answers());
+    // The settings it began with need no new beginning.
+    fs::remove_file(&config).unwrap();
+    served.until("it is content", || served.said()["old_settings"].is_null() && served.said()["pid"].is_number());
+    assert_eq!(served.said()["since"], before);
+    fs::write(&config, wrong[1].0).unwrap();
+    served.until("it says so again", || served.said()["old_settings"].is_string());
+    fs::write(&config, "[lineage]\nchunk_turns = 30\n").unwrap();
+    served.until("it has begun again", || served.said()["since"].is_number() && served.said()["since"] != before);
+    served.until("it answers", || served.answers());
+    assert!(served.said()["old_settings"].is_null(), "{}", served.said());
+    served.signal("TERM");
+    let (code, log) = served.ended();
+    assert_eq!(code, Some(0), "{log}");
+    assert_eq!(log.matches("has no chunk_trns").count(), 1, "{log}");
+}
+
+/// Returns a port that nobody listens on.
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+#[test]
+fn a_port_that_was_changed_is_listened_on_and_the_old_one_is_not() {
+    let mut served = Served::world();
+    let config = served.home().join("config.toml");
+    let (old, new) = (free_port(), free_port());
+    fs::write(&config, format!("[daemon]\nport = {old}\n")).unwrap();
+    served.serve_as_set(HEIRLOOM.as_ref(), &[]);
+    assert_eq!(served.said()["port"], old);
+    fs::write(&config, format!("[daemon]\nport = {new}\n")).unwrap();
+    served.until("it listens on the new port", || served.said()["port"] == new && served.answers());
+    TcpStream::connect(("127.0.0.1", new)).unwrap();
+    assert!(TcpStream::connect(("127.0.0.1", old)).is_err());
+    // A port that cannot be had leaves it where it is.
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    fs::write(&config, format!("[daemon]\nport = {}\n", taken.local_addr().unwrap().port())).unwrap();
+    served.until("it says so", || {
+        served.said()["old_settings"].as_str().is_some_and(|why| why.contains("cannot listen"))
+    });
+    served.until("it answers", || served.answers());
+    assert_eq!(served.said()["port"], new);
+}
+
+#[test]
+fn the_address_it_listens_on_is_the_one_it_names() {
+    if TcpListener::bind("[::1]:0").is_err() {
+        println!("skipped: this machine has no IPv6");
+        return;
+    }
+    let mut served = Served::world();
+    served.serve(HEIRLOOM.as_ref(), &["--listen", "[::1]:0"]);
+    let url = format!("http://[::1]:{}", served.said()["port"]);
+    assert_eq!(served.world.json(&["service", "status"])["url"], url);
+    for args in [&["service", "status"][..], &["doctor"], &["ui", "--no-open"]] {
+        let said = served.world.run(args).stdout;
+        assert!(said.contains(&url), "{args:?}: {said}");
+    }
+    served.signal("TERM");
+    let (_, log) = served.ended();
+    assert!(log.contains(&url), "{log}");
+}
+
+#[test]
+fn a_service_that_cannot_start_says_why() {
+    let served = Served::world();
+    let config = served.home().join("config.toml");
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = taken.local_addr().unwrap();
+    fs::write(&config, format!("[daemon]\nport = {}\n", at.port())).unwrap();
+    let said = served.world.says(1, &["service", "start"]);
+    assert!(said.contains(&format!("cannot listen on {at}")) && said.contains("choose another port"), "{said}");
+    fs::write(&config, "[daemon]\nprot = 1\n").unwrap();
+    let said = served.world.says(1, &["service", "start"]);
+    assert!(said.contains("has no prot") && !said.contains("cannot listen"), "{said}");
+}
+
+#[test]
+fn up_has_a_service_hand_over_to_the_build_in_its_place() {
+    let mut served = Served::world();
+    let program = served.world.test.folder("bin").join("heirloom");
+    let replace = || {
+        let new = program.with_extension("new");
+        fs::copy(HEIRLOOM, &new).unwrap();
+        fs::rename(&new, &program).unwrap();
+        // A file that was just written may be incomplete, so the service waits until it is a second old.
+        std::thread::sleep(Duration::from_millis(1_100));
+    };
+    replace();
+    served.serve(&program, &[]);
+    let before = served.said()["since"].clone();
+    served.world.says(0, &["up"]);
+    assert_eq!(served.said()["since"], before, "there is no new build");
+    replace();
+    served.world.says(0, &["up"]);
+    served.until("the new build serves", || {
+        let since = served.said()["since"].clone();
+        since.is_number() && since != before && served.answers()
+    });
 }
 
 #[test]

@@ -38,7 +38,7 @@ pub fn openapi() -> Value {
             "description": DESCRIPTION,
             "license": { "name": "Apache License 2.0", "identifier": "Apache-2.0" },
         },
-        "servers": [{ "url": "http://127.0.0.1:7411" }],
+        "servers": [{ "url": "http://127.0.0.1:7347" }],
         "security": [{ "token": [] }],
         "paths": paths,
         "components": {

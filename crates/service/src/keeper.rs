@@ -27,8 +27,9 @@ use crate::hints::{Hints, Seen};
 use crate::looks::Looks;
 use crate::running::{Running, Watching};
 use crate::serve::{Chore, Order, Say};
+use crate::settings::{self, InUse};
 use crate::upgrade::Executable;
-use crate::watch::{Root, Watch, roots};
+use crate::watch::{Root, Watch, place, roots};
 
 /// Time in which further hints are gathered.
 const GATHER: Duration = Duration::from_millis(200);
@@ -71,6 +72,7 @@ pub struct Keeper {
     pub poll: bool,
     pub executable: Option<Arc<Executable>>,
     pub say: Say,
+    pub settings: Arc<InUse>,
     pub chore: Option<Chore>,
 }
 
@@ -78,6 +80,7 @@ pub struct Keeper {
 struct Round {
     watch: Option<Watch>,
     looks: Option<Looks>,
+    /// Contents of config.toml when it was looked at last.
     settings: Option<Vec<u8>>,
     tick: Instant,
     /// Time at which work falls due. `None` while a pass runs, and if nothing is going to be due.
@@ -106,7 +109,7 @@ impl Keeper {
         let mut round = Round {
             watch: None,
             looks: None,
-            settings: self.settings(),
+            settings: settings::text(self.engine.home()),
             tick: now + TICK,
             work: Some(now),
             pass: None,
@@ -160,7 +163,10 @@ impl Keeper {
         if now >= round.tick {
             round.tick = now + TICK;
             (seen.all, seen.places, seen.settings) = (true, true, true);
-            if self.executable.as_ref().is_some_and(|ours| ours.was_replaced()) {
+            // A new build would read the settings and end if they make no sense, so it waits for better ones.
+            if self.executable.as_ref().is_some_and(|ours| ours.was_replaced())
+                && self.settings.wrong(self.engine.home()).is_none()
+            {
                 self.order(Order::Replace("a new build is in our place"));
             }
             self.begin_day(round);
@@ -174,11 +180,7 @@ impl Keeper {
             seen.all |= self.look_for_roots(round);
         }
         if seen.settings {
-            let settings = self.settings();
-            if settings != round.settings {
-                round.settings = settings;
-                self.order(Order::Replace("config.toml has changed"));
-            }
+            self.look_at_settings(round);
         }
         let mut did = false;
         if seen.spool || round.spool.is_some_and(|at| at <= now) {
@@ -221,8 +223,25 @@ impl Keeper {
         let _ = self.orders.send(order);
     }
 
-    fn settings(&self) -> Option<Vec<u8>> {
-        self.engine.home().read(&layout::CONFIG, 1 << 20).ok().flatten()
+    /// Begins again with changed settings. If they make no sense, the process keeps those it has, and says why.
+    fn look_at_settings(&mut self, round: &mut Round) {
+        let home = self.engine.home();
+        let settings = settings::text(home);
+        if settings == round.settings {
+            return;
+        }
+        let wrong = self.settings.wrong(home);
+        if wrong.is_none() && !self.settings.are_of(&settings) {
+            self.order(Order::Replace("config.toml has changed"));
+        }
+        round.settings = settings;
+        let old_settings = wrong.map(|wrong| format!("config.toml was changed and is not used: {wrong}"));
+        if self.running.old_settings != old_settings {
+            (self.say)(old_settings.as_deref().unwrap_or("config.toml makes sense again"));
+            self.running.old_settings = old_settings;
+            let said = self.running.write(self.engine.home());
+            self.tried(round, said);
+        }
     }
 
     fn day(&self) -> String {
@@ -280,21 +299,20 @@ impl Keeper {
         }
     }
 
-    /// Watches programs' folders that have been created. Returns whether there are any.
+    /// Watches programs' folders that have been created or replaced. Returns whether there are any.
     fn look_for_roots(&mut self, round: &mut Round) -> bool {
         let before = self.running.watching.roots.clone();
         let roots = roots(&self.programs);
         let mut refused = self.running.watching.why.clone();
+        let mut is_new = false;
         if let Some(watch) = &mut round.watch {
-            for root in roots.iter().filter(|root| !root.path.is_dir()) {
-                watch.lost(&root.path);
-            }
-            refused = watch.look_for_roots().err();
+            let looked = watch.look_for_folders();
+            (is_new, refused) = (looked == Ok(true), looked.err());
         }
         if refused.is_none() || round.looks.is_none() {
             self.watching(round, refused, &roots);
         }
-        self.running.watching.roots.iter().any(|root| !before.contains(root))
+        is_new || self.running.watching.roots.iter().any(|root| !before.contains(root))
     }
 
     /// Returns every store of every program.
@@ -451,10 +469,4 @@ impl Keeper {
             round.said = Some(what);
         }
     }
-}
-
-/// Returns device and inode of a folder.
-fn place(folder: &Path) -> Option<(u64, u64)> {
-    use std::os::unix::fs::MetadataExt as _;
-    std::fs::metadata(folder).ok().map(|meta| (meta.dev(), meta.ino()))
 }

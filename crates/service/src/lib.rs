@@ -5,7 +5,7 @@
 //! Reading order: [`serve`](mod@serve) is the life of the process from the lock to the last answer; [`running`] is its
 //! description of itself in the home; [`sockets`] opens what it listens on; [`connections`] serves them, by the
 //! limits of [`patience`] and [`places`]; [`client`] asks a service; [`keeper`] is the one thread that reads stores and works; [`hints`] and [`watch`] wake it; [`looks`]
-//! polls where nothing can be watched; [`upgrade`] replaces a running build with a new one; [`unit`] makes the file by
+//! polls where nothing can be watched; [`settings`] tells changed settings from those in use; [`upgrade`] replaces a running build with a new one; [`unit`] makes the file by
 //! which a system starts it.
 //!
 //! The crate knows no route, because its caller supplies the router, and no outside program by name.
@@ -19,6 +19,7 @@ mod patience;
 mod places;
 pub mod running;
 pub mod serve;
+mod settings;
 mod sockets;
 mod supervisor;
 pub mod unit;
@@ -27,4 +28,5 @@ mod watch;
 
 pub use running::Running;
 pub use serve::{Chore, Ended, Service, Via, Wires, serve};
+pub use settings::Check;
 pub use sockets::{INHERITED, Tcp};

@@ -5,6 +5,7 @@
 //! that a service runs; a socket without a listener refuses at once.
 
 use std::io::Write as _;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -40,8 +41,14 @@ pub struct Running {
     /// Digest of the settings that hooks must share with the service: the programs' folders and the default agent.
     pub environment: String,
     pub socket: PathBuf,
-    /// Port on 127.0.0.1; `None` if the service only listens on its socket.
+    /// TCP port; `None` if the service only listens on its socket.
     pub port: Option<u16>,
+    /// TCP address with that port. `None` also in the description of an older build, which listens on 127.0.0.1.
+    #[serde(default)]
+    pub address: Option<SocketAddr>,
+    /// Reason why the settings in use are not those of config.toml as it is now.
+    #[serde(default)]
+    pub old_settings: Option<String>,
     pub watching: Watching,
 }
 
@@ -66,6 +73,13 @@ impl Running {
         file.take(LARGEST).read_to_string(&mut text).ok()?;
         let running: Running = serde_json::from_str(&text).ok()?;
         (running.v == VERSION).then_some(running)
+    }
+
+    /// Returns the URL of the TCP port: `http://127.0.0.1:7347`, `http://[::1]:7347`.
+    pub fn url(&self) -> Option<String> {
+        let port = self.port?;
+        let address = self.address.unwrap_or(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+        Some(format!("http://{address}"))
     }
 
     /// Returns the ledger schema this service writes.
@@ -94,6 +108,8 @@ impl Running {
             environment: String::new(),
             socket: PathBuf::new(),
             port: None,
+            address: None,
+            old_settings: None,
             watching: Watching { by_events: true, why: None, roots: Vec::new() },
         }
     }

@@ -5,6 +5,7 @@
 //! | SIGTERM, SIGINT | new requests are refused, begun ones answered, jobs released; ends within five seconds |
 //! | a second signal | ends at once |
 //! | a new build in its place, changed settings | answers requests for two seconds, then the new build takes the sockets |
+//! | changed settings that make no sense | says so and keeps the settings it has |
 //! | the home was moved or deleted | says so and ends |
 
 use std::sync::Arc;
@@ -30,6 +31,7 @@ use crate::connections::{self, Shared};
 use crate::hints::Hints;
 use crate::keeper::Keeper;
 use crate::running::{self, Running};
+use crate::settings::{Check, InUse};
 use crate::sockets::{Sockets, Tcp};
 use crate::supervisor;
 use crate::upgrade::{Executable, Handed};
@@ -66,6 +68,8 @@ pub struct Service {
     /// Marks a request with the way it came in.
     pub mark: fn(Via, &mut Extensions),
     pub say: Say,
+    /// Checks settings that were changed while the service runs; it keeps those it has if they make no sense.
+    pub check: Check,
     /// Recurring work of the application, such as backups.
     pub chore: Option<Chore>,
 }
@@ -127,6 +131,9 @@ pub enum Ended {
 pub fn serve(service: Service, lock: HomeLock) -> Result<Ended> {
     let executable = Executable::ours().map(Arc::new);
     let sockets = Sockets::open(service.engine.home(), service.tcp)?;
+    if let Some(refused) = &sockets.refused {
+        (service.say)(&format!("{refused}; goes on where it listened"));
+    }
     let handed = Handed::of(&sockets).map_err(|e| machine("the sockets cannot be copied", e))?;
     there_is_room().map_err(|e| machine("no more files can be opened", e))?;
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -182,10 +189,13 @@ async fn run(
         build: service.build.clone(),
         environment: service.environment,
         socket: sockets.path.clone(),
-        port: sockets.port(),
+        port: sockets.address().map(|at| at.port()),
+        address: sockets.address(),
+        old_settings: sockets.refused.clone(),
         ..Running::new()
     };
     running.write(service.engine.home())?;
+    let settings = Arc::new(InUse::new(service.engine.home(), service.check));
     let (home, engine, say) = (service.engine.home().root().to_owned(), service.engine.clone(), service.say.clone());
     let retire = orders.clone();
     let wires = Wires {
@@ -212,7 +222,7 @@ async fn run(
         accepting.push(tokio::spawn(connections::on_port(tcp, port, Arc::clone(&shared))));
     }
     drop(shared);
-    let port = running.port.map_or(String::new(), |port| format!(" and http://127.0.0.1:{port}"));
+    let port = running.url().map_or(String::new(), |url| format!(" and {url}"));
     say(&format!("listens on {}{port}", sockets.path.display()));
     let keeper = Keeper {
         engine: service.engine,
@@ -224,6 +234,7 @@ async fn run(
         poll: service.poll,
         executable: executable.clone(),
         say: Arc::clone(&say),
+        settings: Arc::clone(&settings),
         chore: service.chore,
     };
     let keeping = std::thread::Builder::new().name("keeper".into()).spawn(move || keeper.keep());
@@ -237,7 +248,7 @@ async fn run(
             Some(order) = ordered.recv() => order,
         };
         match order {
-            Order::Retire => match make_room(&engine, executable.clone()).await {
+            Order::Retire => match make_room(&engine, executable.clone(), Arc::clone(&settings)).await {
                 Some(order) => break order,
                 None => continue,
             },
@@ -280,10 +291,11 @@ async fn again(term: &mut Signal, int: &mut Signal) {
 }
 
 /// Decides how to make room for a newer build. `None` if no newer build is there.
-async fn make_room(engine: &Engine, executable: Option<Arc<Executable>>) -> Option<Order> {
+async fn make_room(engine: &Engine, executable: Option<Arc<Executable>>, settings: Arc<InUse>) -> Option<Order> {
     let engine = engine.clone();
     let decided = tokio::task::spawn_blocking(move || {
-        if executable.is_some_and(|ours| ours.was_replaced()) {
+        // With settings that make no sense, the new build would end as soon as it begins.
+        if executable.is_some_and(|ours| ours.was_replaced()) && settings.wrong(engine.home()).is_none() {
             return Some(Order::Replace("a new build asks for room"));
         }
         let schema = engine.read(|tx| Ok(tx.query_row("PRAGMA user_version", [], |r| r.get::<_, i64>(0))?));

@@ -2,7 +2,7 @@
 //! handed from one build to the next, so that no client is refused in between.
 
 use std::ffi::OsString;
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
@@ -34,31 +34,57 @@ pub struct Sockets {
     pub unix: UnixListener,
     pub path: PathBuf,
     pub tcp: Option<TcpListener>,
+    /// Reason why the address that was asked for is not the one listened on, which is the previous build's.
+    pub refused: Option<String>,
 }
 
 impl Sockets {
     /// Opens the sockets. The service lock is held, so a socket file that exists has no listener and is replaced.
     pub fn open(home: &Home, tcp: Tcp) -> Result<Sockets> {
-        if let Some(inherited) = inherited()? {
+        if let Some(mut inherited) = inherited()? {
+            let old = inherited.tcp.take();
+            (inherited.tcp, inherited.refused) = instead_of(old, tcp)?;
             return Ok(inherited);
         }
-        let tcp = match tcp {
-            Tcp::No => None,
-            Tcp::Only(at) => Some(bind(at)?),
-            Tcp::Preferred(at) => match TcpListener::bind(at) {
-                Ok(tcp) if is_loopback(at.ip()) => Some(tcp),
-                Err(e) if e.kind() == std::io::ErrorKind::AddrInUse => Some(bind(SocketAddr::new(at.ip(), 0))?),
-                _ => Some(bind(at)?),
-            },
-        };
+        let tcp = open(tcp)?;
         let path = place(home.root())?;
         let unix = listen(&path)?;
-        Ok(Sockets { unix, path, tcp })
+        Ok(Sockets { unix, path, tcp, refused: None })
     }
 
-    /// Returns the TCP port, if there is one.
-    pub fn port(&self) -> Option<u16> {
-        self.tcp.as_ref()?.local_addr().ok().map(|at| at.port())
+    /// Returns the TCP address, if there is one.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.tcp.as_ref()?.local_addr().ok()
+    }
+}
+
+fn open(tcp: Tcp) -> Result<Option<TcpListener>> {
+    Ok(match tcp {
+        Tcp::No => None,
+        Tcp::Only(at) => Some(bind(at)?),
+        Tcp::Preferred(at) => match TcpListener::bind(at) {
+            Ok(tcp) if is_loopback(at.ip()) => Some(tcp),
+            Err(e) if e.kind() == std::io::ErrorKind::AddrInUse => Some(bind(SocketAddr::new(at.ip(), 0))?),
+            _ => Some(bind(at)?),
+        },
+    })
+}
+
+/// Returns the TCP socket of the previous build if it has the address that is asked for now, otherwise a new one. An
+/// address that cannot be had does not end a service that runs: it keeps the old one, and the reason is returned.
+fn instead_of(old: Option<TcpListener>, tcp: Tcp) -> Result<(Option<TcpListener>, Option<String>)> {
+    let Some(old) = old else { return Ok((open(tcp)?, None)) };
+    let was = old.local_addr().ok();
+    let is_same = |at: SocketAddr| was.is_some_and(|was| was.ip() == at.ip() && [0, was.port()].contains(&at.port()));
+    match tcp {
+        Tcp::No => Ok((None, None)),
+        Tcp::Only(at) | Tcp::Preferred(at) if is_same(at) => Ok((Some(old), None)),
+        Tcp::Only(at) => match bind(at) {
+            Ok(new) => Ok((Some(new), None)),
+            Err(e) => Ok((Some(old), Some(e.to_string()))),
+        },
+        // The previous build may have listened elsewhere because this port was taken, and it may still be.
+        Tcp::Preferred(at) => Ok((Some(bind(at).unwrap_or(old)), None)),
     }
 }
 
@@ -75,8 +101,9 @@ fn bind(at: SocketAddr) -> Result<TcpListener> {
     })
 }
 
+/// The other addresses 127.x.x.x are refused, because a request for their name (`Host`) is not answered.
 fn is_loopback(ip: IpAddr) -> bool {
-    ip.is_loopback()
+    ip == Ipv4Addr::LOCALHOST || ip == Ipv6Addr::LOCALHOST
 }
 
 /// Returns the path of the unix socket: in the home, or, if that is too long for the system, in the user's runtime
@@ -152,7 +179,7 @@ fn inherited() -> Result<Option<Sockets>> {
     unix.local_addr().map_err(failed)?;
     // Without a port, the previous build passed the null device as standard output.
     let tcp = tcp.local_addr().is_ok().then_some(tcp);
-    Ok(Some(Sockets { unix, path: PathBuf::from(path), tcp }))
+    Ok(Some(Sockets { unix, path: PathBuf::from(path), tcp, refused: None }))
 }
 
 /// Returns the value of [`INHERITED`] for the next build.
@@ -168,11 +195,33 @@ mod tests {
 
     #[test]
     fn only_addresses_of_this_machine_are_listened_on() {
-        for at in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
+        for at in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0", "127.0.0.2:0"] {
             let refused = bind(at.parse().unwrap()).unwrap_err();
             assert!(refused.to_string().contains("not an address of this machine alone"), "{refused}");
         }
         bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    }
+
+    #[test]
+    fn a_next_build_listens_where_it_is_told_to() {
+        let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        let at = |tcp: &TcpListener| tcp.local_addr().unwrap();
+        let next = |old: &TcpListener, tcp| {
+            let (tcp, refused) = instead_of(Some(old.try_clone().unwrap()), tcp).unwrap();
+            (tcp.map(|tcp| at(&tcp)), refused)
+        };
+        let (old, taken) = (bind(any).unwrap(), bind(any).unwrap());
+        let free = at(&bind(any).unwrap());
+        assert_eq!(next(&old, Tcp::Only(any)), (Some(at(&old)), None), "any port will do");
+        assert_eq!(next(&old, Tcp::Only(at(&old))), (Some(at(&old)), None));
+        assert_eq!(next(&old, Tcp::Only(free)), (Some(free), None));
+        assert_eq!(next(&old, Tcp::Preferred(free)), (Some(free), None));
+        assert_eq!(next(&old, Tcp::Preferred(at(&taken))), (Some(at(&old)), None));
+        assert_eq!(next(&old, Tcp::No), (None, None));
+        let (kept, refused) = next(&old, Tcp::Only(at(&taken)));
+        assert_eq!(kept, Some(at(&old)));
+        let why = refused.unwrap();
+        assert!(why.starts_with(&format!("cannot listen on {}", at(&taken))), "{why}");
     }
 
     #[test]

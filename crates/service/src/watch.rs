@@ -1,6 +1,7 @@
 //! File events of the system (inotify, FSEvents) as hints: one watcher for the programs' folders and for what other
 //! processes change in the home.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -33,87 +34,124 @@ pub struct Watch {
     watcher: RecommendedWatcher,
     known: Arc<Mutex<Known>>,
     /// Folders that are being watched.
-    watched: Vec<PathBuf>,
+    watched: Vec<Watched>,
+}
+
+/// A folder that is being watched.
+struct Watched {
+    path: PathBuf,
+    mode: RecursiveMode,
+    /// Device and inode. The system watches a folder and no path, so another folder at the same path needs a new watch.
+    place: Option<(u64, u64)>,
 }
 
 /// State shared with the watcher's thread.
 struct Known {
     home: PathBuf,
     roots: Vec<Root>,
+    /// Folders that were removed or renamed since they were looked for. A new folder may get the inode of a removed one,
+    /// so that comparing places would not tell them apart.
+    gone: HashSet<PathBuf>,
+}
+
+/// Returns device and inode of a folder.
+pub fn place(folder: &Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt as _;
+    std::fs::metadata(folder).ok().map(|meta| (meta.dev(), meta.ino()))
 }
 
 impl Watch {
     /// Starts watching the home and the programs' folders that exist. `Err` is the reason why the system refuses.
     pub fn begin(home: &Path, roots: Vec<Root>, hints: Arc<Hints>) -> Result<Watch, String> {
-        let known = Arc::new(Mutex::new(Known { home: home.to_owned(), roots }));
+        let known = Arc::new(Mutex::new(Known { home: home.to_owned(), roots, gone: HashSet::new() }));
         let config = Config::default().with_event_kinds(EventKindMask::CORE).with_follow_symlinks(false);
         let told = Arc::clone(&known);
         let heard = move |event: notify::Result<Event>| match event {
             Ok(event) => {
-                let known = told.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut known = told.lock().unwrap_or_else(PoisonError::into_inner);
                 hints.leave(|seen| known.hear(&event, seen));
             }
             Err(_) => hints.leave(|seen| seen.all = true),
         };
         let watcher = RecommendedWatcher::new(heard, config).map_err(|e| why(&e))?;
         let mut watch = Watch { watcher, known, watched: Vec::new() };
-        for folder in [None, Some(layout::STATE), Some(layout::SPOOL)] {
-            let folder = folder.map_or(home.to_owned(), |below| home.join(below.as_str()));
-            watch.add(folder, RecursiveMode::NonRecursive)?;
-        }
-        watch.look_for_roots()?;
+        watch.look_for_folders()?;
         Ok(watch)
     }
 
-    /// Watches programs' folders that have been created, and for missing ones the nearest folder above them.
-    pub fn look_for_roots(&mut self) -> Result<(), String> {
-        let roots: Vec<PathBuf> = {
+    /// Watches the home's folders and the programs' folders as they are now, anew where another folder is in the place of
+    /// a watched one; for missing folders, the nearest one above. Returns whether any of the programs' folders was not
+    /// watched before.
+    pub fn look_for_folders(&mut self) -> Result<bool, String> {
+        let (home, roots, gone) = {
             let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
             for root in &mut known.roots {
                 root.path = root.path.canonicalize().unwrap_or_else(|_| root.path.clone());
             }
-            known.roots.iter().map(|root| root.path.clone()).collect()
+            let roots: Vec<PathBuf> = known.roots.iter().map(|root| root.path.clone()).collect();
+            (known.home.clone(), roots, std::mem::take(&mut known.gone))
         };
-        // A folder that was removed and made again needs a new watch, although its path is the same.
-        self.watched.retain(|path| path.exists());
+        let is_here = |watched: &Watched| {
+            place(&watched.path) == watched.place && !gone.iter().any(|gone| watched.path.starts_with(gone))
+        };
+        let (here, lost) = std::mem::take(&mut self.watched).into_iter().partition(is_here);
+        self.watched = here;
+        for Watched { path, .. } in lost {
+            // A folder that was moved away is still watched under its old path; one that was removed is not.
+            let _ = self.watcher.unwatch(&path);
+        }
+        for folder in [None, Some(layout::STATE), Some(layout::SPOOL)] {
+            let folder = folder.map_or(home.clone(), |below| home.join(below.as_str()));
+            self.add(folder, RecursiveMode::NonRecursive)?;
+        }
+        let mut is_new = false;
         for root in roots {
-            if root.is_dir() {
-                self.add(root, RecursiveMode::Recursive)?;
-            } else if let Some(above) = root.ancestors().skip(1).find(|above| above.is_dir())
+            let is_there = root.is_dir();
+            // The system does not tell of a folder that it was moved along with the one above, so that is watched, too.
+            if let Some(above) = root.ancestors().skip(1).find(|above| above.is_dir())
                 && above.parent().is_some()
             {
                 self.add(above.to_owned(), RecursiveMode::NonRecursive)?;
             }
+            if is_there {
+                is_new |= self.add(root, RecursiveMode::Recursive)?;
+            }
         }
-        Ok(())
+        Ok(is_new)
     }
 
-    /// Stops watching a folder that was removed; it may have been made again, which needs a new watch.
-    pub fn lost(&mut self, folder: &Path) {
-        if self.watched.iter().any(|watched| watched == folder) {
-            let _ = self.watcher.unwatch(folder);
-            self.watched.retain(|watched| watched != folder);
+    /// Returns whether the folder is watched from now on in this way, and was not before.
+    fn add(&mut self, path: PathBuf, mode: RecursiveMode) -> Result<bool, String> {
+        let is_enough = |was: RecursiveMode| was == mode || was == RecursiveMode::Recursive;
+        if self.watched.iter().any(|watched| watched.path == path && is_enough(watched.mode)) {
+            return Ok(false);
         }
-    }
-
-    fn add(&mut self, folder: PathBuf, mode: RecursiveMode) -> Result<(), String> {
-        if self.watched.contains(&folder) {
-            return Ok(());
-        }
-        match self.watcher.watch(&folder, mode) {
-            Ok(()) => self.watched.push(folder),
+        // The place is taken first: if the folder is replaced meanwhile, the next look finds another one.
+        let place = place(&path);
+        match self.watcher.watch(&path, mode) {
+            Ok(()) => {
+                // A folder above a missing one may be a program's folder itself; it has one watch, of the wider mode.
+                self.watched.retain(|watched| watched.path != path);
+                self.watched.push(Watched { path, mode, place });
+            }
             Err(e) if is_limit(&e) => return Err(why(&e)),
             // The folder is gone or cannot be read: it is covered by the regular look at everything.
-            Err(_) => {}
+            Err(_) => return Ok(false),
         }
-        Ok(())
+        Ok(true)
     }
 }
 
 impl Known {
-    fn hear(&self, event: &Event, seen: &mut Seen) {
+    fn hear(&mut self, event: &Event, seen: &mut Seen) {
         seen.all |= event.need_rescan();
+        let is_going = matches!(event.kind, EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)));
         for path in &event.paths {
+            let ours = [layout::STATE, layout::SPOOL].map(|below| self.home.join(below.as_str()));
+            let mut folders = self.roots.iter().map(|root| &root.path).chain(&ours);
+            if is_going && folders.any(|folder| folder.starts_with(path)) {
+                self.gone.insert(path.clone());
+            }
             match path.strip_prefix(&self.home) {
                 Ok(below) => hear_of_home(below, seen),
                 Err(_) => self.hear_of_programs(event, path, seen),
@@ -176,5 +214,41 @@ fn why(error: &notify::Error) -> String {
             "the system opens no more watchers for this user (fs.inotify.max_user_instances) or this process (open files)".to_owned()
         }
         _ => format!("the system watches no folders: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    use heirloom_harness::HostPaths;
+
+    /// The system tells nothing of a folder far above that is moved. The regular look at everything finds out.
+    #[test]
+    fn a_folder_that_moved_along_with_one_far_above_is_watched_again_after_the_next_look() {
+        let (home, user) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let user = user.path().canonicalize().unwrap();
+        for folder in [layout::STATE, layout::SPOOL] {
+            std::fs::create_dir_all(home.path().join(folder.as_str())).unwrap();
+        }
+        let sessions = user.join("x/far/above/claude/projects");
+        std::fs::create_dir_all(&sessions).unwrap();
+        let claude_config_dir = Some(user.join("x/far/above/claude"));
+        let programs =
+            heirloom_harness::on_machine(&HostPaths { home: user.clone(), claude_config_dir, ..HostPaths::default() });
+        let hints = Arc::new(Hints::default());
+        let mut watch = Watch::begin(home.path(), roots(&programs), Arc::clone(&hints)).unwrap();
+        assert_eq!(watch.look_for_folders(), Ok(false), "all is watched already");
+
+        std::fs::rename(user.join("x/far"), user.join("x/away")).unwrap();
+        std::fs::create_dir_all(&sessions).unwrap();
+        assert_eq!(watch.look_for_folders(), Ok(true));
+        let session = sessions.join("5a1b9c1e-0b7d-4e55-9a41-6c1d2e3f4a5b.jsonl");
+        std::fs::write(&session, "{}\n").unwrap();
+        let until = Instant::now() + Duration::from_secs(20);
+        while !hints.wait(until).files.contains(&session) {
+            assert!(Instant::now() < until, "the new folder is not watched");
+        }
     }
 }

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use heirloom_engine::budget::Pause;
 use heirloom_engine::error::{ErrorKind, Result};
+use heirloom_engine::home::Home;
 use heirloom_engine::transcript::read::{self, SessionFilter};
 use heirloom_harness::install::trust::Trusted;
 use serde_json::json;
 
 use crate::connection::{Program, State, Target};
-use crate::context::{Context, Global};
+use crate::context::{Context, Global, home_options};
 use crate::error::Exit;
 use crate::print::{self, Paint};
 use crate::service::{Seen, look};
@@ -91,7 +92,10 @@ pub fn look_at_all(global: &Global) -> Result<Vec<Check>> {
         store(context, &mut checks)?;
         backup(context, &mut checks);
         files(context, &mut checks)?;
-        service(context, global, &mut checks);
+        service(context.home(), global, &mut checks);
+    } else if let Some(home) = home_alone(global) {
+        // Settings that make no sense keep the memory from being opened, but not a service that began before them.
+        service(&home, global, &mut checks);
     }
     let versions = context.as_ref().map(versions).transpose()?.unwrap_or_default();
     let programs = checks.len();
@@ -369,12 +373,18 @@ fn machine(versions: &BTreeMap<String, String>, checks: &mut Vec<Check>) {
     }
 }
 
+/// Returns the home without its memory. `None` if there is none.
+fn home_alone(global: &Global) -> Option<Home> {
+    let at = config::home(global.home.as_deref()).ok()?;
+    Home::open_with(&at.value, &home_options()).ok()
+}
+
 /// Checks whether a service runs and how it notices changes. A home without a service passes.
-fn service(context: &Context, global: &Global, checks: &mut Vec<Check>) {
+fn service(home: &Home, global: &Global, checks: &mut Vec<Check>) {
     let mut add = |ok: bool, what: String, next: Option<String>| {
         checks.push(Check { subject: "Service", ok, what, next });
     };
-    let Some(Seen { running, connections }) = look(context.home()) else {
+    let Some(Seen { running, connections }) = look(home) else {
         return add(
             true,
             "does not run, and is not needed".into(),
@@ -390,6 +400,10 @@ fn service(context: &Context, global: &Global, checks: &mut Vec<Check>) {
     }
     let at = super::service::listens(&running);
     add(true, format!("process {}, build {}, at {at}", running.pid, running.build), None);
+    if let Some(why) = &running.old_settings {
+        let next = "correct it: the service uses it as soon as it makes sense".to_owned();
+        add(false, format!("uses older settings: {why}"), Some(next));
+    }
     match &running.watching.why {
         Some(why) => add(
             false,

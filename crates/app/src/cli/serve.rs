@@ -86,6 +86,10 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             });
         },
         say: Arc::new(|what| print::note(&format!("heirloom: {what}"))),
+        check: {
+            let agent = global.agent.clone();
+            Arc::new(move |home| config::make_sense(home, agent.as_deref()))
+        },
         chore: Some(chore()),
     };
     match heirloom_service::serve(service, lock)? {

@@ -3,8 +3,8 @@
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant, SystemTime};
 
 use heirloom_engine::clock::rfc3339;
 use heirloom_engine::error::{Error, ErrorKind, Result};
@@ -19,7 +19,7 @@ use crate::connection;
 use crate::context::{Global, home_options};
 use crate::error::Exit;
 use crate::print::{self, Paint};
-use crate::service::{Manager, Seen, look};
+use crate::service::{Log, Manager, Seen, look};
 use crate::{config, programs};
 
 /// Start the service with your session, and see whether it runs
@@ -177,11 +177,11 @@ fn install(global: &Global, args: &Install) -> Result<Exit> {
         std::fs::create_dir_all(folder).map_err(|e| Error::io("make", folder, e))?;
     }
     write(&path, &text)?;
-    run_all(&commands)?;
+    let mut begin = commands.clone();
     if there.is_some_and(|there| there != text) && manager == Manager::Systemd {
-        run_all(&[["systemctl", "--user", "restart", "heirloom.service"].map(str::to_owned).to_vec()])?;
+        begin.push(["systemctl", "--user", "restart", "heirloom.service"].map(str::to_owned).to_vec());
     }
-    await_it(&home)?;
+    begin_by(manager, &begin, &home)?;
     said(global, "installed", &path, Some(&text), &commands, Exit::Ok)
 }
 
@@ -283,11 +283,15 @@ struct Report {
     build: Option<String>,
     socket: Option<String>,
     port: Option<u16>,
+    /// URL of the port.
+    url: Option<String>,
     connections: Option<u64>,
     /// `events` if the system reports changes, `looks` if the service polls.
     watching: Option<&'static str>,
     why: Option<String>,
     roots: Vec<String>,
+    /// Reason why the settings in use are older than config.toml.
+    old_settings: Option<String>,
 }
 
 fn status(global: &Global) -> Result<Exit> {
@@ -305,12 +309,14 @@ fn status(global: &Global) -> Result<Exit> {
             build: running.map(|r| r.build.clone()),
             socket: running.map(|r| r.socket.display().to_string()),
             port: running.and_then(|r| r.port),
+            url: running.and_then(heirloom_service::Running::url),
             connections: seen.as_ref().and_then(|seen| seen.connections),
             watching: running.map(|r| if r.watching.by_events { "events" } else { "looks" }),
             why: running.and_then(|r| r.watching.why.clone()),
             roots: running
                 .map(|r| r.watching.roots.iter().map(|root| root.display().to_string()).collect())
                 .unwrap_or_default(),
+            old_settings: running.and_then(|r| r.old_settings.clone()),
         });
     } else {
         people(seen.as_ref(), installed);
@@ -354,13 +360,16 @@ fn people(seen: Option<&Seen>, installed: bool) {
     for root in &running.watching.roots {
         rows.push(vec![String::new(), programs::tilde(root, &user)]);
     }
+    if let Some(why) = &running.old_settings {
+        rows.push(vec!["Settings".into(), format!("the old ones are in use: {}", print::safe_line(why))]);
+    }
     rows.push(vec!["Start".into(), at_start.into()]);
     print::out(&print::table(&rows));
 }
 
 /// Returns the addresses the running service listens on, as one line for people.
 pub fn listens(running: &heirloom_service::Running) -> String {
-    let port = running.port.map_or(String::new(), |port| format!(" and http://127.0.0.1:{port}"));
+    let port = running.url().map_or(String::new(), |url| format!(" and {url}"));
     format!("{}{port}", running.socket.display())
 }
 
@@ -386,10 +395,36 @@ pub fn running_or_started(global: &Global) -> Result<heirloom_service::Running> 
 
 fn begin(global: &Global, home: &Home) -> Result<()> {
     match Manager::here().filter(|manager| manager.file().is_some_and(|path| path.exists())) {
-        Some(manager) => run_all(&manager.start())?,
-        None => detached(global, home)?,
+        Some(manager) => begin_by(manager, &manager.start(), home),
+        None => {
+            let log = log_of(home);
+            keep_small(&log);
+            let told = Log::file(log.clone());
+            let mut child = detached(global, home, &log)?;
+            await_it(home, Some(&mut child)).map_err(|e| because(e, &told))
+        }
     }
-    await_it(home)
+}
+
+/// Starts the service by the system's manager, and waits until it answers.
+fn begin_by(manager: Manager, commands: &[Vec<String>], home: &Home) -> Result<()> {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |now| now.as_secs());
+    let told = match manager {
+        Manager::Systemd => Log::Journal { since: now },
+        Manager::Launchd => Log::file(log_of(home)),
+    };
+    run_all(commands).and_then(|()| await_it(home, None)).map_err(|e| because(e, &told))
+}
+
+/// Returns the error with the reason that the service has left in its log.
+fn because(e: Error, log: &Log) -> Error {
+    let Some((why, next)) = log.last_error() else { return e };
+    let hint = next.or_else(|| e.next_step().map(str::to_owned)).unwrap_or_default();
+    Error::new(e.kind(), format!("the service did not start: {}", print::safe_line(&why))).hint(hint)
+}
+
+fn log_of(home: &Home) -> PathBuf {
+    home.root().join(layout::LOGS.as_str()).join("service.log")
 }
 
 /// Size in bytes from which the log is renamed to `service.log.1`, replacing the previous one.
@@ -402,11 +437,9 @@ fn keep_small(log: &Path) {
 }
 
 /// Starts a service that keeps running when the terminal is closed.
-fn detached(global: &Global, home: &Home) -> Result<()> {
-    let log = home.root().join(layout::LOGS.as_str()).join("service.log");
-    keep_small(&log);
-    let opened = std::fs::OpenOptions::new().append(true).create(true).mode(0o600).open(&log);
-    let opened = opened.map_err(|e| Error::io("open", &log, e))?;
+fn detached(global: &Global, home: &Home, log: &Path) -> Result<Child> {
+    let opened = std::fs::OpenOptions::new().append(true).create(true).mode(0o600).open(log);
+    let opened = opened.map_err(|e| Error::io("open", log, e))?;
     let program = std::env::current_exe().map_err(|e| Error::io("find", Path::new("this binary"), e))?;
     let mut command = Command::new(program);
     command.args(["serve", "--detached", "--home"]).arg(home.root()).current_dir("/");
@@ -415,14 +448,21 @@ fn detached(global: &Global, home: &Home) -> Result<()> {
     }
     close_fds::set_fds_cloexec(3, &[]);
     let started = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::from(opened)).spawn();
-    started.map(drop).map_err(|e| Error::new(ErrorKind::Machine, "the service cannot be started").because(e))
+    started.map_err(|e| Error::new(ErrorKind::Machine, "the service cannot be started").because(e))
 }
 
-fn await_it(home: &Home) -> Result<()> {
+/// Waits until the service answers. `child` is its process, if this one started it: a service that has ended is not
+/// waited for.
+fn await_it(home: &Home, mut child: Option<&mut Child>) -> Result<()> {
     let until = Instant::now() + PATIENCE;
     while Instant::now() < until {
+        let has_ended = child.as_mut().is_some_and(|child| child.try_wait().is_ok_and(|status| status.is_some()));
         if look(home).is_some_and(|seen| seen.connections.is_some()) {
             return Ok(());
+        }
+        // It also ends if another one was started at the same time, which will answer.
+        if has_ended && running::of(home).is_none() {
+            break;
         }
         std::thread::sleep(Duration::from_millis(50));
     }

@@ -41,7 +41,7 @@ struct Page {
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let running = service::running_or_started(global)?;
-    let port = running.port.ok_or_else(|| {
+    let url = running.url().ok_or_else(|| {
         Error::refused("the service listens on its socket only, and a browser needs a port")
             .hint("⟨service stop⟩, then ⟨serve --port 0⟩ or ⟨service start⟩")
     })?;
@@ -53,12 +53,12 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let question = Question { method: "POST", path: "/v1/session/code", headers: &headers, body: b"{}", until };
     let silent = |_| Error::new(ErrorKind::Busy, "the service does not answer").hint("try again");
     let (code, seconds) = code_in(ask(&running.socket, &question).map_err(silent)?)?;
-    let address = format!("http://127.0.0.1:{port}/#{code}");
+    let address = format!("{url}/#{code}");
     // The code is visible in the browser's arguments while it starts; it can be used once, within a minute.
     let opened = !args.no_open && !global.json && browser(&address);
     let page = Page { address, seconds, opened };
     Ok(print::answer(global.json, &page, || match page.opened {
-        true => print::line(&format!("The memory is open in your browser, at http://127.0.0.1:{port}.")),
+        true => print::line(&format!("The memory is open in your browser, at {url}.")),
         false => {
             print::line(&page.address);
             print::note(&format!("Open it in a browser on this machine within {seconds} seconds; it is good once."));

@@ -22,8 +22,9 @@ use crate::{config, demo, programs, retention};
 /// Find every session on this machine, import it, and print a summary
 ///
 /// Looks for Claude Code, Codex, OpenCode and OpenClaw at their usual places, reads only what is new, and never changes
-/// their files; then offers to connect each of them, as heirloom connect does. Running it again is cheap and changes
-/// nothing.
+/// their files; then offers to connect each of them, as heirloom connect does. Without sessions the memory is empty,
+/// and ready for those that come. Running it again is cheap and changes nothing; a running service hands over to a new
+/// build in its place.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// Show this with sample sessions, in a temporary home under the cache folder
@@ -38,11 +39,10 @@ pub struct Args {
 /// The output of `--json`.
 #[derive(Serialize)]
 struct UpReport {
-    /// Absent if nothing was found and nothing is stored.
     #[serde(flatten)]
-    overview: Option<Overview>,
+    overview: Overview,
     programs: Vec<ProgramFound>,
-    import: Option<Imported>,
+    import: Imported,
     connect: Vec<Offer>,
 }
 
@@ -84,7 +84,6 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             found.iter().zip(&programs).map(|(found, program)| program_row(found, program.soon_deleted, &user_home));
         print::out(&print::table(&rows.collect::<Vec<_>>()));
     }
-    let anything = found.iter().any(|f| !f.files.is_empty());
     let mut plan = Plan::default();
     for f in found {
         plan.take(f);
@@ -92,21 +91,25 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     if args.demo {
         plan.demo_turns(&host.home);
     }
-    if !anything && !args.demo && Context::open(&global).is_err() {
-        return nothing_here(&global, programs, &host, args.yes);
-    }
     let context = Context::create(&global)?;
     let engine = context.acting_as(if args.demo { "cli up --demo" } else { "cli up" });
     let done = plan.import(&engine)?;
+    if !args.demo {
+        // Hooks and commands of a new build do without a service of an older one.
+        crate::service::hand_over(context.home());
+    }
     let overview = engine.overview()?;
     let exit = import::exit(&done);
     let offer = || if args.demo { Ok(Offered::default()) } else { offer(&global, &host, args.yes) };
     if global.json {
         let offered = offer()?;
-        print::report(&UpReport { overview: Some(overview), programs, import: Some(done), connect: offered.programs });
+        print::report(&UpReport { overview, programs, import: done, connect: offered.programs });
         return Ok(worse(exit, offered.exit));
     }
-    imported(&done);
+    match overview.stored.sessions {
+        0 if done.problems.is_empty() && done.set_aside == 0 => print::line(""),
+        _ => imported(&done),
+    }
     people(&overview, context.now());
     next_steps(&overview, args.demo, &user_home);
     let offered = offer()?;
@@ -171,7 +174,7 @@ fn imported(done: &Imported) {
 fn people(overview: &Overview, now: Millis) {
     let stored = &overview.stored;
     if stored.sessions == 0 {
-        print::line("No sessions on this machine yet.");
+        print::line("No sessions on this machine yet. The memory is ready for them.");
     } else {
         let span = stored.span().map_or(String::new(), |(first, last)| format!(", {}", print::days(first, last)));
         print::line(&format!(
@@ -217,9 +220,14 @@ fn next_steps(overview: &Overview, is_demo: bool, user_home: &Path) {
         let page = programs::tilde(&pages.join("MEMORY.md"), user_home);
         step("Your memory", &format!("{page}  (yours to edit)"));
     }
-    step("Search it", &format!("heirloom {home}search \"{example}\""));
-    step("Read it", &format!("heirloom {home}timeline"));
-    step("Check it", &format!("heirloom {home}verify"));
+    if overview.stored.sessions == 0 {
+        step("See a sample", "heirloom up --demo");
+        step("Elsewhere", "heirloom import PATH…");
+    } else {
+        step("Search it", &format!("heirloom {home}search \"{example}\""));
+        step("Read it", &format!("heirloom {home}timeline"));
+        step("Check it", &format!("heirloom {home}verify"));
+    }
     step("It lives in", &overview.home);
     if is_demo {
         print::line("\nThese were sample sessions. Your own: heirloom up");
@@ -285,19 +293,4 @@ fn offer(global: &Global, host: &HostPaths, yes: bool) -> Result<Offered> {
 
 fn worse(one: Exit, other: Exit) -> Exit {
     if one == Exit::Ok { other } else { one }
-}
-
-fn nothing_here(global: &Global, programs: Vec<ProgramFound>, host: &HostPaths, yes: bool) -> Result<Exit> {
-    if !global.json {
-        print::line("\nNo sessions on this machine yet; nothing was stored.");
-        print::line("See it with sample sessions:  heirloom up --demo");
-        print::line("Import from elsewhere:        heirloom import PATH…");
-    }
-    let offered = offer(global, host, yes)?;
-    if global.json {
-        print::report(&UpReport { overview: None, programs, import: None, connect: offered.programs });
-    } else if offered.open {
-        print::line("Keep what comes:              heirloom connect");
-    }
-    Ok(offered.exit)
 }

@@ -2,7 +2,6 @@
 //! never needed: if none listens, the hook does the work itself. A call that was sent is not also stored here; if its
 //! answer does not arrive, it goes into the spool under the same id.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use heirloom_engine::ledger::SCHEMA_VERSION;
@@ -12,6 +11,7 @@ use heirloom_service::client::{Question, Silence, ask};
 
 use crate::config;
 use crate::context::Global;
+use crate::service::retire;
 
 /// Time before the deadline at which an unanswered call goes into the spool.
 pub const RESERVE: Duration = Duration::from_millis(150);
@@ -41,7 +41,7 @@ pub fn ask_service(global: &Global, at: (&str, &str), id: HookId, payload: &[u8]
     match running.schema() {
         Some(schema) if schema == SCHEMA_VERSION => {}
         Some(schema) if schema < SCHEMA_VERSION => {
-            retire(&running.socket);
+            retire(&running.socket, RETIRE);
             return Asked::Nobody;
         }
         _ => return Asked::Nobody,
@@ -55,10 +55,4 @@ pub fn ask_service(global: &Global, at: (&str, &str), id: HookId, payload: &[u8]
         Err(Silence::NobodyThere) => Asked::Nobody,
         Err(Silence::NoAnswer(why)) => Asked::Unknown(why.to_owned()),
     }
-}
-
-/// Asks a service of an older build to end.
-fn retire(socket: &Path) {
-    let until = Instant::now() + RETIRE;
-    let _ = ask(socket, &Question { method: "POST", path: "/v1/daemon/retire", headers: &[], body: b"", until });
 }
