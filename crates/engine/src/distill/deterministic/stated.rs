@@ -113,6 +113,10 @@ impl Told {
             }
             if in_passing && reports(s) {
                 self.done.add(&s.text, prompt.turn, 1);
+                // "We don't need to migrate it any more" is no rule.
+                if s.label == Label::Directive {
+                    continue;
+                }
             }
             if let Some(about) = taken_back(s) {
                 // The replacement is often in the sentence beside the retraction, so a short message is compared as a
