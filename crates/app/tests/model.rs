@@ -414,7 +414,7 @@ fn project(world: &World) {
             ("assistant", "I'll send the invoice list to Miriam tomorrow.".into()),
         ],
         vec![
-            ("user", "By the way, the invoice list reached Miriam this morning, she wrote.".into()),
+            ("user", "By the way, Miriam is happy with the invoice list.".into()),
             ("assistant", "Good to know.".into()),
         ],
         vec![
@@ -459,8 +459,8 @@ fn answers(heard: &str) -> String {
     } else if heard.contains("You look after a list of open matters") {
         let about = lines().find(|l| l.starts_with("(l:") && l.contains("invoice"));
         let id = about.and_then(|l| Some(l.strip_prefix('(')?.split_once(')')?.0)).unwrap_or_default();
-        let settled = turn("reached Miriam")
-            .map(|turn| json!({"id": id, "turn": turn, "quote": "the invoice list reached Miriam this morning"}));
+        let settled = turn("is happy with")
+            .map(|turn| json!({"id": id, "turn": turn, "quote": "Miriam is happy with the invoice list"}));
         let settled: Vec<Value> = settled.into_iter().collect();
         json!({"settled": settled, "same": [], "titles": []}).to_string()
     } else if heard.contains("You keep the records") {
@@ -510,7 +510,7 @@ fn a_provider_reads_judges_and_looks_after_loops_and_everything_waits_with_its_n
     let (fact, matter) = (of("proposal"), of("matter"));
     assert_eq!(found.len(), 2, "what the page says is nowhere: {found:?}");
     assert!(fact["evidence"][0].as_str().unwrap().contains("pelican"), "{fact}");
-    assert!(matter["evidence"][0].as_str().unwrap().contains("reached Miriam"), "{matter}");
+    assert!(matter["evidence"][0].as_str().unwrap().contains("is happy with"), "{matter}");
     // The list and the page say who found what.
     let listed = world.says(0, &["review", "list"]);
     assert_eq!(listed.matches(&format!(", by {name}")).count(), 2, "{listed}");
@@ -523,7 +523,7 @@ fn a_provider_reads_judges_and_looks_after_loops_and_everything_waits_with_its_n
     for part in [&name, matter["title"].as_str().unwrap(), matter["turns"][0].as_str().unwrap()] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
-    let quote = "the invoice list reached Miriam this morning";
+    let quote = "Miriam is happy with the invoice list";
     assert_eq!(shown.matches(quote).count(), 2, "as its reason, and in the turn: {shown}");
     let report = world.json(&["expand", settles]);
     let said = &report["matter"];

@@ -109,7 +109,7 @@ impl Keeper {
         let mut round = Round {
             watch: None,
             looks: None,
-            settings: settings::text(self.engine.home()),
+            settings: self.settings.text().cloned(),
             tick: now + TICK,
             work: Some(now),
             pass: None,
@@ -124,8 +124,8 @@ impl Keeper {
             home: place(self.engine.home().root()),
         };
         self.begin_watching(&mut round);
-        // The home may have been moved before it was watched.
-        self.hints.leave(|seen| (seen.all, seen.spool, seen.places) = (true, true, true));
+        // The home may have been moved, and the settings changed, before they were watched.
+        self.hints.leave(|seen| (seen.all, seen.spool, seen.places, seen.settings) = (true, true, true, true));
         loop {
             let times = [
                 Some(round.tick),

@@ -194,8 +194,9 @@ async fn run(
         old_settings: sockets.refused.clone(),
         ..Running::new()
     };
-    running.write(service.engine.home())?;
+    // Read before anybody can learn that the service runs and change the settings for it.
     let settings = Arc::new(InUse::new(service.engine.home(), service.check));
+    running.write(service.engine.home())?;
     let (home, engine, say) = (service.engine.home().root().to_owned(), service.engine.clone(), service.say.clone());
     let retire = orders.clone();
     let wires = Wires {

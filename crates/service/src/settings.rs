@@ -22,6 +22,11 @@ impl InUse {
         InUse { check, text: text(home) }
     }
 
+    /// Returns the contents of config.toml when the service began. `None` if there was none.
+    pub fn text(&self) -> Option<&Vec<u8>> {
+        self.text.as_ref()
+    }
+
     /// Returns whether config.toml is as it was when the service began.
     pub fn are_of(&self, text: &Option<Vec<u8>>) -> bool {
         self.text == *text

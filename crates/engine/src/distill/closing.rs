@@ -6,13 +6,13 @@ use std::collections::{BTreeSet, HashMap};
 use rusqlite::OptionalExtension;
 
 use super::fold::passes_now;
-use super::over::{is_about, says_over};
+use super::over::{goes_on_later, is_about, is_written, says_over};
 use super::state;
 use crate::clock::Millis;
 use crate::continuity::open_loop;
 use crate::error::Result;
 use crate::ledger::Read;
-use crate::lineage::distillate::Item;
+use crate::lineage::distillate::{Distillate, Item, TouchedFile};
 use crate::scope::{AgentNo, NodeId, ThreadNo, TurnId};
 use crate::text::plain::lower;
 use crate::text::similarity::{self, covers};
@@ -40,8 +40,8 @@ pub(super) fn is_ours(entry: &Entry) -> bool {
     !entry.by_hand() && Provenance::from_value(entry.fields.get("source")).origin == Origin::Distilled
 }
 
-/// Returns the open loops that the items done here settle: loops of this thread that a distillation opened, that nobody
-/// has edited, and that were last mentioned before those items. "Before" is checked in the order of the ledger and by
+/// Returns the open loops that the work done here settles: loops of this thread that a distillation opened, that nobody
+/// has edited, and that were last mentioned before that work. "Before" is checked in the order of the ledger and by
 /// the clock, because history may be imported later. A loop that names several tickets is settled when each ticket is
 /// done.
 pub(super) fn settled<'e>(
@@ -49,9 +49,11 @@ pub(super) fn settled<'e>(
     agent_no: AgentNo,
     thread_no: ThreadNo,
     open: &'e [Entry],
-    done: &'e [Item],
+    by: &'e Distillate,
 ) -> Result<Vec<Settled<'e>>> {
-    if done.is_empty() || !open.iter().any(is_ours) {
+    let done = &by.done;
+    let written: Vec<Item> = by.files.iter().filter(|file| file.is_written()).map(writing).collect();
+    if done.is_empty() && written.is_empty() || !open.iter().any(is_ours) {
         return Ok(Vec::new());
     }
     let members = thread::members(tx, thread::canonical(tx, thread_no)?)?;
@@ -70,7 +72,11 @@ pub(super) fn settled<'e>(
         let settles = |d: &&Item| {
             covers(&similarity::words(&d.text), &title) || passes_now(&d.text, &entry.title) || says_so(&d.text)
         };
-        for item in done.iter().rev().filter(settles) {
+        // "We continue later" is over with any later work.
+        let is_later_work = goes_on_later(&entry.title);
+        let told = done.iter().rev().filter(|d| is_later_work || settles(d));
+        let is_it = |file: &&Item| is_later_work || is_written(&entry.title, std::iter::once(file.text.as_str()));
+        for item in told.chain(written.iter().filter(is_it)) {
             if moments.is_later(item, spoken)? {
                 whole = Some(item);
                 break;
@@ -110,6 +116,11 @@ pub(super) fn settled<'e>(
         }
     }
     Ok(out)
+}
+
+/// Returns a file that was written as an item: its path, and the turns that wrote it.
+fn writing(file: &TouchedFile) -> Item {
+    Item { text: file.path.clone(), turns: file.turns.clone(), file: None }
 }
 
 /// Returns the keys of a thread and of the threads joined with it: a file names its thread by the key from when the

@@ -77,7 +77,7 @@ pub(super) fn flush(
         ..Provenance::default()
     };
     let open = at.read(|tx| closing::open_loops(tx, at.agent_no))?;
-    let mut settled = at.read(|tx| closing::settled(tx, at.agent_no, node.thread_no, &open, &node.distillate.done))?;
+    let mut settled = at.read(|tx| closing::settled(tx, at.agent_no, node.thread_no, &open, &node.distillate))?;
     // Another node of the same act may settle the same loop.
     settled.retain(|s| !made.paths.iter().any(|p| p == s.entry.path.as_str()));
     act = closing::close(lock, &settled, &facts.key, id, act)?;

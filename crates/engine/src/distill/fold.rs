@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 use super::deterministic::{CHECKED, REPLACES, is_replaced, replacing, retracts};
-use super::over::{is_about, says_over};
+use super::over::{goes_on_later, is_about, is_written, says_over};
 use super::work_state;
 use crate::lineage::distillate::{Distillate, Item, TouchedFile};
 use crate::text::patterns::phrases;
@@ -54,6 +54,8 @@ fn folded(words: WordsOf, older: &Distillate, newer: &Distillate) -> Distillate 
     let passed: Vec<&str> = newer.context.iter().filter_map(|item| passed(&item.text)).collect();
     let told: Vec<&str> =
         newer.done.iter().chain(&newer.fixed).chain(&newer.context).map(|i| i.text.as_str()).collect();
+    let written: Vec<&str> = newer.files.iter().filter(|f| f.is_written()).map(|f| f.path.as_str()).collect();
+    let worked = !written.is_empty() || !newer.done.is_empty();
     let open = |item: &&Item| {
         if told.iter().any(|told| passes_now(told, &item.text)) {
             return false;
@@ -63,6 +65,8 @@ fn folded(words: WordsOf, older: &Distillate, newer: &Distillate) -> Distillate 
         !passes
             && (done.is_empty() || !covered_by_any(&done, &words(&item.text)))
             && !over.iter().any(|told| is_about(told, &item.text))
+            && !(worked && goes_on_later(&item.text))
+            && !is_written(&item.text, written.iter().copied())
     };
     // A session that only asked what is left does not become what the thread is about.
     let goes_on = newer.only_asks() && older.goal.is_some() && !older.only_asks();

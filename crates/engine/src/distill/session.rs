@@ -114,7 +114,7 @@ fn commit(pass: &Pass, session_no: SessionNo, facts: &SessionFacts, mut plan: Pl
         }
         let open = closing::open_loops(tx, at.agent_no)?;
         for node in &plan.nodes {
-            if !closing::settled(tx, at.agent_no, node.thread_no, &open, &node.distillate.done)?.is_empty() {
+            if !closing::settled(tx, at.agent_no, node.thread_no, &open, &node.distillate)?.is_empty() {
                 return Ok(true);
             }
         }

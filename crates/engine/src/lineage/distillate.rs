@@ -51,6 +51,13 @@ pub struct TouchedFile {
     pub turns: Vec<TurnId>,
 }
 
+impl TouchedFile {
+    /// Whether the file was created or changed.
+    pub fn is_written(&self) -> bool {
+        matches!(self.touch, Touch::Changed | Touch::Created)
+    }
+}
+
 /// Memory that the conversation suggests; it becomes a proposal, never memory by itself.
 #[derive(Clone, PartialEq, Eq, Serialize, JsonSchema, Deserialize, Debug)]
 pub struct Proposed {

@@ -205,7 +205,7 @@ impl Open {
                 .statements
                 .iter()
                 .filter(|s| (promises(s) || Mark::ToDo.is_in(s)) && !s.text.ends_with([':', '：']))
-                .filter(|s| s.label != Label::Done && !says_done(s))
+                .filter(|s| s.label != Label::Done && !says_done(s) && !only_notes(s))
             {
                 if !settled.after(message.at, s.bag()) {
                     self.loops.add(&s.text, message.turn, 3);
@@ -230,7 +230,7 @@ impl Open {
             .iter()
             .filter(|s| s.ticked != Some(true) && !Mark::Courtesy.is_in(s) && !Mark::Hypothetical.is_in(s))
             // A file name alone does not say what is to be done with the file.
-            .filter(|s| !says_done(s) && !names_a_file(&s.text))
+            .filter(|s| !says_done(s) && !names_a_file(&s.text) && !only_notes(s))
             .filter(|s| age < ANSWERS || is_left_to_person(s))
         {
             match s.label {
@@ -504,6 +504,18 @@ fn decided_after(exchanges: &[Exchange], at: usize, asked: &Bag) -> bool {
 fn says_done(s: &Statement) -> bool {
     let words = split(&lower(&s.text), Marks::Dropped);
     phrases!("todo|todos|to-do|task|reminder added|created|updated|removed|closed|done|completed|moved|written|saved")
+        .begin(&words)
+        .next()
+        .is_some()
+}
+
+/// Whether a model's sentence only says that it heard a promise: "I'll keep the numbers for Ingrid in mind".
+fn only_notes(s: &Statement) -> bool {
+    let words = split(&lower(&s.text), Marks::Dropped);
+    phrases!("in mind / im kopf|hinterkopf / en tête / en cuenta").stand_in(&s.text)
+        || phrases!(
+            "noted / i'll remember|note / i will remember|note / ich merke mir / je note|retiens / lo anoto|recordaré"
+        )
         .begin(&words)
         .next()
         .is_some()

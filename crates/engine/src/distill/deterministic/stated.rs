@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::answer;
-use super::exchange::Exchange;
+use super::exchange::{Exchange, Message};
 use super::goal::{is_errand, vocabulary};
 use super::list::{JOIN, List, Noted, replacing};
 use super::marks::{Mark, retracts};
@@ -41,6 +41,9 @@ const PASSING: usize = 4;
 
 /// Maximum number of words of a model's sentence that reports in passing what is over.
 const REPORTED: usize = 14;
+
+/// Maximum number of words of an answer that only names one of the choices.
+const CHOICE: usize = 4;
 
 /// Prefix of a decision that was taken back, before the words that did so.
 pub const TAKEN_BACK: &str = "Taken back: ";
@@ -255,14 +258,21 @@ impl Told {
     /// Adds a short answer to a question that offers a choice: `question → answer`.
     fn choice(&mut self, exchange: &Exchange, before: Option<&Exchange>) {
         let (Some(prompt), Some(asked)) = (&exchange.prompt, before.and_then(|e| e.answer.as_ref())) else { return };
-        let [answer] = &prompt.own[..] else { return };
+        // "tungstenite. I don't want tokio in the collector": the choice, then the reason.
+        let reason = match &prompt.own[..] {
+            [_] => None,
+            [answer, reason, ..] if answer.words() <= CHOICE && names_part_of(answer, asked) => Some(reason),
+            _ => return,
+        };
+        let answer = &prompt.own[0];
         let Some(question) = asked.statements.last().filter(|s| s.asks && offers_choice(&s.text)) else { return };
         // "Are you testing it tonight, or shall I?" is not answered by "Commit the files".
         let elsewhere = answer.label == Label::Request && answer.sure && question.bag().shared(answer.bag()) == 0;
         if !answer.asks && answer.label != Label::Assent && answer.words() <= 8 && !elsewhere && !puts_off(&answer.text)
         {
-            let text = format!("{}{JOIN}{}", cut(&question.text, 200), answer.text);
-            self.decisions.tell(&text, &[asked.turn, prompt.turn], 4);
+            let why = reason.filter(|s| !s.asks && s.text.len() <= PUT).map_or("", |s| s.text.as_str());
+            let text = format!("{}{JOIN}{} {why}", cut(&question.text, 200), answer.text);
+            self.decisions.tell(text.trim_end(), &[asked.turn, prompt.turn], 4);
         }
     }
 
@@ -595,6 +605,12 @@ pub fn taken_back(s: &Statement) -> Option<Bag> {
 /// Whether a text cancels a decision without naming a replacement: "Forget what I said about the server".
 fn forgets(text: &str) -> bool {
     phrases!("forget what i said / forget about / never mind / scratch that / ignore what i said / take back / vergiss / oublie|oubliez / olvida / dimentica / esquece").stand_in(text)
+}
+
+/// Whether an answer of a few words names something that the message before offered.
+fn names_part_of(answer: &Statement, message: &Message) -> bool {
+    let bag = answer.bag();
+    !bag.is_empty() && message.statements.iter().any(|s| s.bag().shared(bag) == bag.len())
 }
 
 fn offers_choice(question: &str) -> bool {
