@@ -159,6 +159,7 @@ fn a_commitment_in_other_words_takes_the_place_of_its_loop() {
     let open: Vec<String> = tree.entries(Kind::OpenLoop, State::Active).into_iter().map(|l| l.title).collect();
     assert_eq!(open, ["Water the plants on Mondays only"]);
     let closed = tree.entries(Kind::OpenLoop, State::Archived);
+    assert_eq!(closed.len(), 1);
     assert!(closed[0].field("resolution").is_some_and(|how| how.starts_with("reworded by hand: l:")));
     render::mark_all(&tree.at()).unwrap();
     tree.refresh();

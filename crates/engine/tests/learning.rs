@@ -552,9 +552,7 @@ fn settles(input: &str, about: &str, by: &str, quote: &str) -> String {
 #[test]
 fn a_loop_a_model_calls_settled_waits_for_a_yes() {
     let mut home = Home::new(|purpose, input| match purpose {
-        Purpose::Matters => {
-            Ok(settles(input, "invoice", "reached Miriam", "the invoice list reached Miriam this morning"))
-        }
+        Purpose::Matters => Ok(settles(input, "invoice", "is happy with", "Miriam is happy with the invoice list")),
         other => nothing(other),
     });
     let engine = home.open(NOON);
@@ -572,7 +570,7 @@ fn a_loop_a_model_calls_settled_waits_for_a_yes() {
     home.session(
         &engine,
         &[
-            ("user", "message", "By the way, the invoice list reached Miriam this morning, she wrote."),
+            ("user", "message", "By the way, Miriam is happy with the invoice list, she says."),
             ("assistant", "message", "Good to know."),
         ],
     );
@@ -583,7 +581,7 @@ fn a_loop_a_model_calls_settled_waits_for_a_yes() {
         .find(|w| w.kind == "matter")
         .unwrap_or_else(|| panic!("{waiting:?} {:?}", home.asked(Purpose::Matters)));
     assert_eq!((w.class.as_deref(), w.model.as_deref()), (Some("settled"), Some("made/up")));
-    assert!(w.evidence[0].contains("reached Miriam"), "{w:?}");
+    assert!(w.evidence[0].contains("is happy with"), "{w:?}");
     assert_eq!(open(&engine), before, "nothing is closed without a yes");
     let id = w.id.clone();
     let answer = |engine: &Engine, answer| {
@@ -674,7 +672,7 @@ fn a_days_estimate_counts_the_questions_that_are_asked() {
             ("assistant", "message", "I'll send the invoice list to Miriam tomorrow."),
         ],
     );
-    home.says(&engine, "By the way, the invoice list reached Miriam this morning, as she wrote to all of us at once.");
+    home.says(&engine, "By the way, Miriam is happy with the invoice list, as she says to all of us at once.");
     engine.work().unwrap();
     let engine = home.open(NOON + 61 * MINUTE);
     engine.work().unwrap();

@@ -16,7 +16,7 @@ use crate::pages::{PageKey, dismissals};
 use crate::scope::{NodeId, TurnId};
 use crate::title::wordless;
 use crate::tree::TreeLock;
-use crate::tree::file_table;
+use crate::tree::file_table::{self, State};
 use crate::tree::provenance::{Origin, Provenance};
 
 /// The result of checking a block for edits.
@@ -97,7 +97,7 @@ pub(super) fn process(lock: &TreeLock, head: &PageKey, last: Option<&[u8]>) -> R
     let added: Vec<String> = added.into_iter().map(|(.., l)| l).collect();
     dismiss(lock, head, &removed)?;
     for (_, line, text) in owed {
-        out.proposed.push(owe(lock, line, &text)?);
+        out.proposed.extend(owe(lock, line, &text)?);
     }
     if let Some(first) = added.first() {
         let title: String = first.chars().take(80).collect();
@@ -126,21 +126,41 @@ fn is_commitment(section: &str, line: &str) -> bool {
     section == memory::Section::Commitments.title() && reference_in(line).is_none_or(|id| id.starts_with("l:"))
 }
 
-/// Makes an open loop of a commitment and returns its id. The loop that the line named is closed: it goes on in the new
-/// words.
-fn owe(lock: &TreeLock, line: &str, text: &str) -> Result<String> {
-    let (title, due) = dated(text);
-    let source = Provenance { origin: Origin::Hand, ..Provenance::default() };
-    let id =
-        open_loop::add(lock, &NewLoop { title, due, kind: Some(PROMISE.into()), source, ..NewLoop::default() })?.id;
-    if let Some(before) = reference_in(line).filter(|before| *before != id) {
-        match open_loop::resolve(lock, &[before], Some(&format!("reworded by hand: {id}"))) {
-            // It was closed meanwhile, or no file was made of it yet.
-            Err(e) if e.kind() != ErrorKind::NotFound => return Err(e),
-            _ => {}
-        }
+/// Makes an open loop of a commitment and returns its id. The loop that the line named is closed and goes on in the new
+/// words, with its scope, thread and day; if only the details behind its title were changed, nothing happens.
+fn owe(lock: &TreeLock, line: &str, text: &str) -> Result<Option<String>> {
+    let at = lock.at;
+    let before = match reference_in(line) {
+        Some(id) => at.read(|tx| file_table::item(tx, at.agent_no, &id))?,
+        None => None,
+    };
+    let (title, due) = match &before {
+        // Thread and day of the loop stand behind its title.
+        Some(_) => (text.split(" · ").next().unwrap_or(text).to_owned(), None),
+        None => dated(text),
+    };
+    // A long title is cut on the page.
+    let shown = title.strip_suffix('…').map(str::trim_end);
+    let is_same = |whole: &str| whole == title || shown.is_some_and(|shown| whole.starts_with(shown));
+    if before.as_ref().is_some_and(|before| is_same(&before.title)) {
+        return Ok(None);
     }
-    Ok(id)
+    let field = |name: &str| before.as_ref().and_then(|before| before.field(name)).map(str::to_owned);
+    let new = NewLoop {
+        title,
+        due: due.or_else(|| field("due")),
+        scope: field("scope"),
+        thread: field("thread"),
+        kind: Some(PROMISE.into()),
+        source: Provenance { origin: Origin::Hand, ..Provenance::default() },
+        ..NewLoop::default()
+    };
+    let id = open_loop::add(lock, &new)?.id;
+    let replaced = before.filter(|before| before.state == State::Active).and_then(|before| before.item);
+    if let Some(before) = replaced.filter(|before| *before != id) {
+        open_loop::resolve(lock, &[before], Some(&format!("reworded by hand: {id}")))?;
+    }
+    Ok(Some(id))
 }
 
 /// Splits a commitment into its text and its day: `Send the table · due 2026-11-27`.
