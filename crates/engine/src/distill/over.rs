@@ -79,7 +79,7 @@ pub fn is_about(told: &str, item: &str) -> bool {
         && (names.peek().is_none() || names.any(is_told))
 }
 
-/// "If the key arrives", "when it is sent".
+/// Whether a sentence only supposes something: "if the key arrives", "when it is sent".
 fn supposes(all: &[Word]) -> bool {
     phrases!("if|when|once|unless|until|after|whether / as soon as / wenn|falls|sobald|ob|bis / si|quand / dès que / cuando / en cuanto / se|quando / если|когда / když")
         .begin(all)
@@ -87,13 +87,13 @@ fn supposes(all: &[Word]) -> bool {
         .is_some()
 }
 
-/// "I moved the table and now it crashes" reports a failure.
+/// Whether a sentence reports a failure: "I moved the table and now it crashes".
 fn fails(low: &str) -> bool {
     phrases!("fails|failed|failing|crash|crashes|crashed|broken|broke|wrong|error|errors|but / fehler|kaputt|aber / schlägt fehl / échoue|erreur|cassé|mais / falla|error|roto|pero")
         .stand_in(low)
 }
 
-/// "We don't need it any more", "forget the table", "no longer blocked".
+/// Whether a sentence gives a matter up: "we don't need it any more", "forget the table", "no longer blocked".
 fn gives_up(low: &str) -> bool {
     let unwanted = phrases!(
         "no longer needed|necessary|required|needs|need|blocked|relevant|waiting / not needed|necessary|required anymore|any / forget the|about|that|this|it / never mind / hat sich erledigt / nicht mehr nötig|gebraucht|notwendig|blockiert / brauchen|brauche nicht mehr / brauchen wir nicht mehr / brauchen wir das|es|sie|ihn nicht mehr / vergiss / plus besoin|nécessaire / oublie|oubliez / laisse|laissez tomber / ya no hace|es|necesitamos|necesito / olvida|olvídate / non serve|servono più / não precisa|precisamos mais"
@@ -103,13 +103,14 @@ fn gives_up(low: &str) -> bool {
     unwanted.stand_in(low) || needs.stand_in(low) && any_more.stand_in(low)
 }
 
-/// "I promised Lena the list", "we decided to migrate it", "I tried": told in the past, and nothing is over.
+/// Whether a sentence tells in the past of something that only begins: "I promised Lena the list", "we decided to migrate
+/// it", "I tried".
 fn begins(low: &str) -> bool {
     phrases!("promise|promised|promises|decided|agreed|planned|wanted|asked|tried|started|began|noticed|forgot|supposed|expected|thought|discussed|remind|remember / versprochen|zugesagt|beschlossen|entschieden|geplant|versucht|angefangen|begonnen|vergessen|gebeten / promis|décidé|prévu|essayé|commencé|oublié|demandé / prometí|prometido|decidido|decidimos|planeado|intentado|empezado|olvidado|pedido / promesso|deciso / prometi|decidido / обещал|обещала|решил|решили / slíbil|rozhodl")
         .stand_in(low)
 }
 
-/// "We still have to", "I'll send it on Monday", "not yet".
+/// Whether a sentence says that something is left to do: "we still have to", "I'll send it on Monday", "not yet".
 fn is_open(low: &str) -> bool {
     let rest =
         low.replace("nothing left", "").replace("nothing more", "").replace("no longer", "").replace("nichts mehr", "");

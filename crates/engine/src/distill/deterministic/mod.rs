@@ -153,7 +153,7 @@ fn settled(exchanges: &[Exchange], events: &[Event]) -> Settled {
                 settled.merged.push(message.turn);
             }
         }
-        // "I sent Marta the table", "the key arrived", "we don't need it any more".
+        // The person reports in passing: "I sent Marta the table", "the key arrived", "we don't need it any more".
         if let Some(prompt) = &exchange.prompt {
             let over = prompt.own.iter().filter(|s| !s.asks && says_over(&s.text));
             over.for_each(|s| settled.add(prompt.at, s.bag().clone()));
