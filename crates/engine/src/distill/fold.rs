@@ -56,18 +56,17 @@ fn folded(words: WordsOf, older: &Distillate, newer: &Distillate) -> Distillate 
         newer.done.iter().chain(&newer.fixed).chain(&newer.context).map(|i| i.text.as_str()).collect();
     let written: Vec<&str> = newer.files.iter().filter(|f| f.is_written()).map(|f| f.path.as_str()).collect();
     let worked = !written.is_empty() || !newer.done.is_empty();
-    let open = |item: &&Item| {
-        if told.iter().any(|told| passes_now(told, &item.text)) {
-            return false;
-        }
-        let passes = command(&item.text)
-            .is_some_and(|c| mended.contains(&c) || passed.iter().any(|passed| work_state::shows_passing(passed, c)));
-        !passes
-            && (done.is_empty() || !covered_by_any(&done, &words(&item.text)))
-            && !over.iter().any(|told| is_about(told, &item.text))
-            && !(worked && goes_on_later(&item.text))
-            && !is_written(&item.text, written.iter().copied())
+    let is_over = |item: &Item| {
+        let text = &item.text;
+        let passes = |c: &str| mended.contains(&c) || passed.iter().any(|passed| work_state::shows_passing(passed, c));
+        told.iter().any(|told| passes_now(told, text))
+            || command(text).is_some_and(passes)
+            || !done.is_empty() && covered_by_any(&done, &words(text))
+            || over.iter().any(|told| is_about(told, text))
+            || worked && goes_on_later(text)
+            || is_written(text, written.iter().copied())
     };
+    let open = |item: &&Item| !is_over(item);
     // A session that only asked what is left does not become what the thread is about.
     let goes_on = newer.only_asks() && older.goal.is_some() && !older.only_asks();
     let mut out = Distillate {
