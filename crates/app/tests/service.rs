@@ -373,17 +373,20 @@ fn a_hook_with_another_environment_does_without() {
     assert_eq!(served.turns(), 1);
 }
 
+/// Puts the build under test in the place of a program, as an installation does.
+pub fn put_build(program: &Path) {
+    let new = program.with_extension("new");
+    fs::copy(HEIRLOOM, &new).unwrap();
+    fs::rename(&new, program).unwrap();
+    // A file that was just written may be incomplete, so the service waits until it is a second old.
+    std::thread::sleep(Duration::from_millis(1_100));
+}
+
 #[test]
 fn a_new_build_goes_on_with_the_sockets() {
     let mut served = Served::world();
     let program = served.world.test.folder("bin").join("heirloom");
-    let replace = || {
-        let new = program.with_extension("new");
-        fs::copy(HEIRLOOM, &new).unwrap();
-        fs::rename(&new, &program).unwrap();
-        // A file that was just written may be incomplete, so the service waits until it is a second old.
-        std::thread::sleep(Duration::from_millis(1_100));
-    };
+    let replace = || put_build(&program);
     replace();
     served.serve(&program, &[]);
     let before = served.said();

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::service::{Served, manager};
+use crate::service::{Served, manager, put_build};
 use crate::world::HEIRLOOM;
 
 #[test]
@@ -242,13 +242,7 @@ fn a_service_that_cannot_start_says_why() {
 fn up_has_a_service_hand_over_to_the_build_in_its_place() {
     let mut served = Served::world();
     let program = served.world.test.folder("bin").join("heirloom");
-    let replace = || {
-        let new = program.with_extension("new");
-        fs::copy(HEIRLOOM, &new).unwrap();
-        fs::rename(&new, &program).unwrap();
-        // A file that was just written may be incomplete, so the service waits until it is a second old.
-        std::thread::sleep(Duration::from_millis(1_100));
-    };
+    let replace = || put_build(&program);
     replace();
     served.serve(&program, &[]);
     let before = served.said()["since"].clone();

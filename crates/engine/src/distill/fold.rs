@@ -291,6 +291,21 @@ mod tests {
     }
 
     #[test]
+    fn later_work_takes_up_and_writes_what_was_left() {
+        use crate::lineage::distillate::Touch;
+        let left = ["We continue later.", "Document the flag in docs/collector.md", "Document the backoff"];
+        let older = Distillate { open_loops: left.map(|text| item(text, 2)).to_vec(), ..Distillate::default() };
+        let with = |path: &str, touch: Touch| {
+            let file = TouchedFile { path: path.into(), touch, turns: vec![TurnId(9)] };
+            let newer = Distillate { files: vec![file], ..Distillate::default() };
+            fold(&older, &newer).open_loops.len()
+        };
+        assert_eq!(with("docs/collector.md", Touch::Created), 1);
+        assert_eq!(with("docs/collector.md", Touch::Read), 3);
+        assert_eq!(with("src/main.rs", Touch::Changed), 2);
+    }
+
+    #[test]
     fn a_number_tells_two_items_apart() {
         let of = |n: i64| item(&format!("fix step {n} of the import"), n);
         let older = Distillate { open_loops: vec![of(3), of(4)], ..Distillate::default() };

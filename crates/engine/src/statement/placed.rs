@@ -20,7 +20,7 @@ const REACH: Reach = Reach { whole: 24 * 1024, ends: 12 * 1024 };
 /// Maximum bytes of a sentence; a longer one is cut into several.
 const LONGEST: usize = 1000;
 
-/// Maximum bytes of the paragraphs before and behind a long paste that are the person's own words about it.
+/// Maximum bytes of a paragraph before or behind a long paste that counts as the person's own words.
 const ABOUT_IT: usize = 600;
 
 /// A sentence with its place.
@@ -101,7 +101,7 @@ pub fn sentences(text: &str, speaker: Speaker, last: bool) -> Vec<Sentence> {
         }
         let machine_after = blocks.get(number + 1).map_or(text.len(), |next| next.range.start);
         let mut shape = scan.shape(said, &line, block, &text[end..machine_after.max(end)]);
-        // Nobody types that much: all but a few words around it is a document.
+        // A person pastes a message of this length. Only its short first and last paragraphs can be typed.
         shape.document |= is_long && !around.contains(&block.paragraph);
         let under = lead_in.clone().or_else(|| heading.clone());
         let mut begins_line = true;

@@ -7,6 +7,7 @@
 //! speaker decides what a text can become (R14.3): only a person's own words give goal and constraints.
 
 mod answer;
+mod choices;
 mod commands;
 mod exchange;
 mod goal;

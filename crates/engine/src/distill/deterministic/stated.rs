@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use super::answer;
-use super::exchange::{Exchange, Message};
+use super::choices;
+use super::exchange::Exchange;
 use super::goal::{is_errand, vocabulary};
 use super::list::{JOIN, List, Noted, replacing};
 use super::marks::{Mark, retracts};
@@ -33,17 +34,11 @@ const MOST_REMARKS: usize = 8;
 /// room for them.
 const MOST_RULES: usize = 16;
 
-/// Maximum length of a question about a choice, and of its answer, in bytes: together a line of a handoff.
-const PUT: usize = 140;
-
 /// Maximum number of statements of a person's message that reports in passing.
 const PASSING: usize = 4;
 
 /// Maximum number of words of a model's sentence that reports in passing what is over.
 const REPORTED: usize = 14;
-
-/// Maximum number of words of an answer that only names one of the choices.
-const CHOICE: usize = 4;
 
 /// Prefix of a decision that was taken back, before the words that did so.
 pub const TAKEN_BACK: &str = "Taken back: ";
@@ -81,8 +76,8 @@ impl Told {
             let follows = before.goal.is_some() || exchanges[..i].iter().any(|e| e.prompt.is_some());
             let runs = i + 1 == exchanges.len() && exchange.runs() && follows;
             told.person(exchange, exchanges[..i].last(), (runs, i + 2 >= exchanges.len()));
-            told.choice(exchange, exchanges[..i].last());
-            told.confirmed(exchange);
+            choices::answered(&mut told.decisions, exchange, exchanges[..i].last());
+            choices::confirmed(&mut told.decisions, exchange);
             told.reported(exchange);
             let next = exchanges.get(i + 1).and_then(|e| e.prompt.as_ref());
             told.model(exchange, i + 1 == exchanges.len(), next.is_some_and(Prompt::complains));
@@ -252,43 +247,6 @@ impl Told {
                 self.decisions.tell(&replacing(text, &old.text), &turns, 4);
             }
             None => self.decisions.add(text, turn, 4),
-        }
-    }
-
-    /// Adds a short answer to a question that offers a choice: `question → answer`.
-    fn choice(&mut self, exchange: &Exchange, before: Option<&Exchange>) {
-        let (Some(prompt), Some(asked)) = (&exchange.prompt, before.and_then(|e| e.answer.as_ref())) else { return };
-        // "tungstenite. I don't want tokio in the collector": the choice, then the reason.
-        let reason = match &prompt.own[..] {
-            [_] => None,
-            [answer, reason, ..] if answer.words() <= CHOICE && names_part_of(answer, asked) => Some(reason),
-            _ => return,
-        };
-        let answer = &prompt.own[0];
-        let Some(question) = asked.statements.last().filter(|s| s.asks && offers_choice(&s.text)) else { return };
-        // "Are you testing it tonight, or shall I?" is not answered by "Commit the files".
-        let elsewhere = answer.label == Label::Request && answer.sure && question.bag().shared(answer.bag()) == 0;
-        if !answer.asks && answer.label != Label::Assent && answer.words() <= 8 && !elsewhere && !puts_off(&answer.text)
-        {
-            let why = reason.filter(|s| !s.asks && s.text.len() <= PUT).map_or("", |s| s.text.as_str());
-            let text = format!("{}{JOIN}{} {why}", cut(&question.text, 200), answer.text);
-            self.decisions.tell(text.trim_end(), &[asked.turn, prompt.turn], 4);
-        }
-    }
-
-    /// Adds a choice that the person put to the model and the model confirmed: "should I go for 15 → Absolutely, take 15".
-    fn confirmed(&mut self, exchange: &Exchange) {
-        let (Some(prompt), Some(answer)) = (&exchange.prompt, &exchange.answer) else { return };
-        let Some(question) = prompt.own.iter().rfind(|s| asks_counsel(&s.text)).filter(|_| !exchange.acted) else {
-            return;
-        };
-        let mut said = answer.statements.iter();
-        let Some(yes) = said.next().filter(|s| confirms(&s.text)) else { return };
-        // "Yes!" alone does not say which.
-        let told = if prompt::weight_of(yes) >= 2 { Some(yes) } else { said.next() };
-        if let Some(told) = told.filter(|s| !s.text.ends_with([':', '：'])) {
-            let text = format!("{}{JOIN}{}", cut_front(&question.text, PUT), cut(&told.text, PUT));
-            self.decisions.tell(&text, &[prompt.turn, answer.turn], 3);
         }
     }
 
@@ -605,46 +563,6 @@ pub fn taken_back(s: &Statement) -> Option<Bag> {
 /// Whether a text cancels a decision without naming a replacement: "Forget what I said about the server".
 fn forgets(text: &str) -> bool {
     phrases!("forget what i said / forget about / never mind / scratch that / ignore what i said / take back / vergiss / oublie|oubliez / olvida / dimentica / esquece").stand_in(text)
-}
-
-/// Whether an answer of a few words names something that the message before offered.
-fn names_part_of(answer: &Statement, message: &Message) -> bool {
-    let bag = answer.bag();
-    !bag.is_empty() && message.statements.iter().any(|s| s.bag().shared(bag) == bag.len())
-}
-
-fn offers_choice(question: &str) -> bool {
-    phrases!("or / which / vs / either / oder / welche|welcher|welches / ou / quel|quelle / cuál|cuáles / entre")
-        .stand_in(question)
-}
-
-/// Whether a sentence asks the model whether something is to be done: "should I just go for 15".
-fn asks_counsel(text: &str) -> bool {
-    phrases!("should|shall i|we / is it okay|ok|fine|alright|better|safe to|if / soll|sollen|sollte|sollten ich|wir / devrais-je / devrions-nous / dois-je / debería|debo|deberíamos / dovrei|devo|dovremmo / devo|deveria|deveríamos / стоит ли / следует ли / měl|mám bych? to").stand_in(text)
-}
-
-/// Whether a text begins with a clear yes.
-fn confirms(text: &str) -> bool {
-    phrases!("yes|yep|yeah|absolutely|definitely|certainly|exactly|sure / ja|genau|unbedingt / auf jeden fall / oui|absolument|exactement / sí|claro|exacto|absolutamente / sì|certo|esatto / sim|exatamente / да|конечно|именно / ano|určitě")
-        .begin(&split(&lower(text), Marks::Dropped))
-        .next()
-        .is_some()
-}
-
-/// Returns the end of a text, at a clause if one begins there: a person who thinks aloud asks at the end.
-fn cut_front(text: &str, most: usize) -> Cow<'_, str> {
-    if text.len() <= most {
-        return Cow::Borrowed(text);
-    }
-    let tail = &text[text.ceil_char_boundary(text.len() - most)..];
-    let clause = tail.rsplit_once([',', ';', '.', '，']).map(|(_, rest)| rest.trim_start());
-    let rest = clause.filter(|rest| rest.len() >= most / 5).or_else(|| Some(tail.split_once(' ')?.1)).unwrap_or(tail);
-    Cow::Owned(format!("… {rest}"))
-}
-
-/// Whether an answer postpones the choice: "Not sure yet, let me think."
-fn puts_off(answer: &str) -> bool {
-    phrases!("not sure / let me think / later / don't know / no idea / weiß nicht / später / keine ahnung / je ne sais pas / plus tard / no sé / más tarde").stand_in(answer)
 }
 
 /// Whether a statement of the model is a decision that a reader can understand.
