@@ -17,7 +17,7 @@ use heirloom_engine::scope::{AgentId, LaneNo, SessionNo, ThreadNo, TurnId};
 use heirloom_engine::transcript::read;
 use heirloom_engine::tree::file_table::{self, Entry, Kind as FileKind, State};
 use heirloom_engine::tree::{AssistantHome, scan};
-use heirloom_engine::worker::{Distilled, distil_by};
+use heirloom_engine::worker::{self, Distilled, distil_by};
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
@@ -222,6 +222,35 @@ fn the_end_of_a_session_closes_what_it_says_is_done() {
     open_loop::reopen(&at.lock().unwrap(), &[name]).unwrap();
     let text = story.text(&story.loops(State::Active)[0].path);
     assert!(!text.contains("resolved") && text.contains("reopened"), "{text}");
+}
+
+/// Whoever says it, and in whatever later session: a loop is closed by a sentence that says its matter is over.
+#[test]
+fn a_later_session_closes_a_promise_by_what_is_said_in_passing() {
+    let story = Story::at(NOON + 5 * HOUR);
+    let distil = || {
+        let made = worker::distil(&story.assistant(), Limits::default(), None, &mut |_| {}).unwrap();
+        assert!(made.problems.is_empty(), "{:?}", made.problems);
+    };
+    let session = |name: &str, at: i64, asked: &str, answered: &str| {
+        let id = |n: i64| format!("{name}{n}");
+        let end = json!({"fact": "session-end", "at": NOON + (at + 4) * MINUTE});
+        let lines = [
+            said(&id(1), "user", at, "Please speed up the image resize."),
+            said(&id(2), "assistant", at + 1, "Resizing is faster now."),
+            said(&id(3), "user", at + 2, asked),
+            said(&id(4), "assistant", at + 3, answered),
+        ];
+        story.tells(name, &[&lines[..], &[end]].concat());
+        distil();
+        story.loops(State::Active).into_iter().map(|l| l.title).collect::<Vec<String>>()
+    };
+    let promise = ["I will send Marta the benchmark table on Monday"];
+    assert_eq!(session("one", 0, "I will send Marta the benchmark table on Monday.", "Ok."), promise);
+    assert_eq!(session("two", 10, "I sent Paul the invoice.", "Good."), promise);
+    assert_eq!(session("three", 20, "I sent Marta the benchmark table.", "Good."), [""; 0]);
+    let how = story.loops(State::Archived)[0].field("resolution").map(str::to_owned);
+    assert!(how.as_ref().is_some_and(|how| how.starts_with("done: I sent Marta the benchmark table")), "{how:?}");
 }
 
 /// Returns open items of one kind: what a session owes at its end, or when its context is cut.
