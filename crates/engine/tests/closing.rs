@@ -249,8 +249,13 @@ fn a_later_session_closes_a_promise_by_what_is_said_in_passing() {
     assert_eq!(session("one", 0, "I will send Marta the benchmark table on Monday.", "Ok."), promise);
     assert_eq!(session("two", 10, "I sent Paul the invoice.", "Good."), promise);
     assert_eq!(session("three", 20, "I sent Marta the benchmark table.", "Good."), [""; 0]);
-    let how = story.loops(State::Archived)[0].field("resolution").map(str::to_owned);
-    assert!(how.as_ref().is_some_and(|how| how.starts_with("done: I sent Marta the benchmark table")), "{how:?}");
+    // The report has few of the words by which the item says that it is open.
+    let left = ["We still have to migrate table tbl_orders; not done yet"];
+    assert_eq!(session("four", 30, "We still have to migrate table tbl_orders; not done yet.", "Ok."), left);
+    assert_eq!(session("five", 40, "tbl_orders is migrated.", "Good."), [""; 0]);
+    let how: Vec<Entry> = story.loops(State::Archived);
+    let said = |entry: &Entry| entry.field("resolution").map(str::to_owned).unwrap_or_default();
+    assert!(how.iter().any(|entry| said(entry).starts_with("done: I sent Marta the benchmark table")), "{how:?}");
 }
 
 /// Returns open items of one kind: what a session owes at its end, or when its context is cut.
