@@ -224,6 +224,22 @@ mod tests {
 
     use heirloom_harness::HostPaths;
 
+    #[test]
+    fn a_limit_is_told_from_other_errors_and_named() {
+        let io = |code| notify::Error::io(std::io::Error::from_raw_os_error(code));
+        let cases = [
+            (notify::Error::new(ErrorKind::MaxFilesWatch), true, "fs.inotify.max_user_watches"),
+            (io(24), true, "open files"),
+            (io(23), true, "fs.inotify.max_user_instances"),
+            (io(28), true, "os error 28"),
+            (io(13), false, "os error 13"),
+        ];
+        for (error, limit, named) in cases {
+            assert_eq!(is_limit(&error), limit, "{error:?}");
+            assert!(why(&error).contains(named), "{}", why(&error));
+        }
+    }
+
     /// The system tells nothing of a folder far above that is moved. The regular look at everything finds out.
     #[test]
     fn a_folder_that_moved_along_with_one_far_above_is_watched_again_after_the_next_look() {
