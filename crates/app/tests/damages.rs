@@ -242,6 +242,38 @@ const DAMAGES: &[(&str, Where, &str)] = &[
     ("what the index counts", Index("UPDATE meta SET value = '99' WHERE key = 'rows'"), "reindex"),
     ("a code of a vector", Index("UPDATE vector_codes SET codes = CAST(zeroblob(length(codes)) AS BLOB)"), "index"),
     ("a value of a vector", Index("UPDATE vector_rows SET data = CAST(zeroblob(length(data)) AS BLOB)"), "index"),
+    (
+        "one sign of a code",
+        Index(
+            "UPDATE vector_codes SET codes = CAST(substr(codes, 1, 3) || CASE hex(substr(codes, 4, 1)) WHEN '00' THEN x'ff' ELSE x'00' END || substr(codes, 5) AS BLOB)",
+        ),
+        "the vectors of",
+    ),
+    (
+        "whose a vector is",
+        Index("UPDATE vector_codes SET keys = CAST(substr(keys, 1, length(keys) - 1) || x'7f' AS BLOB)"),
+        "index",
+    ),
+    ("the span of vectors", Index("UPDATE vector_codes SET last = first - 1"), "index"),
+    ("the sessions of vectors", Index("DELETE FROM vector_groups"), "index"),
+    ("lengths of rows", Index("UPDATE row_lengths SET lengths = zeroblob(length(lengths))"), "wrong lengths"),
+    ("words by their parts", Index("DELETE FROM word_parts"), "the words of"),
+    (
+        "a foreign part of a word",
+        Index("INSERT INTO word_parts VALUES (1, 'invoice', 'zebrainvoice')"),
+        "are of no turn",
+    ),
+    (
+        "words of a node",
+        Index("DELETE FROM nodes_fts WHERE rowid = (SELECT max(id) FROM nodes_fts_docsize)"),
+        "reindex",
+    ),
+    (
+        "words of a file",
+        Index("DELETE FROM files_fts WHERE rowid = (SELECT max(id) FROM files_fts_docsize)"),
+        "reindex",
+    ),
+    ("files of the index", Index("DELETE FROM files"), "index"),
     ("the index is gone", File(|home| fs::remove_file(home.join("state/index.db")).unwrap()), "index: it is missing"),
     ("vectors are gone", Index("DELETE FROM vector_rows"), "reindex"),
     ("the index cut short", File(|home| cut(&home.join("state/index.db"))), "index"),

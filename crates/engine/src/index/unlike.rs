@@ -9,7 +9,7 @@ use std::cell::Cell;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::words::words;
-use super::{Index, RowId, TOKENIZER, rows};
+use super::{Index, RowId, TOKENIZER, rows, word_parts};
 use crate::document::Document;
 use crate::error::Result;
 use crate::home;
@@ -80,18 +80,33 @@ impl Index {
     /// costs; otherwise a sample.
     pub fn words_unlike_texts(&self, ledger: &Ledger, all: bool) -> Result<Vec<String>> {
         let copies = Copies::new(all)?;
-        Ok([self.turns_unlike(ledger, &copies, all)?, self.nodes_unlike(ledger, &copies, all)?].concat())
+        let strangers = if all { self.strangers()? } else { Vec::new() };
+        Ok([self.turns_unlike(ledger, &copies, all)?, self.nodes_unlike(ledger, &copies, all)?, strangers].concat())
+    }
+
+    /// Reports parts of words that are stored although their word is in no turn.
+    fn strangers(&self) -> Result<Vec<String>> {
+        let strangers = self.words_of_no_turn()?;
+        let what = |(_, part, _): &(_, String, _)| {
+            format!("{} stored parts of words are of no turn; the first is {part}", strangers.len())
+        };
+        Ok(strangers.first().map(what).into_iter().collect())
     }
 
     fn turns_unlike(&self, ledger: &Ledger, copies: &Copies, all: bool) -> Result<Vec<String>> {
         let last = self.watermark()?.0;
         let step = if all { 1 } else { (last as usize).div_ceil(SAMPLE).max(1) as i64 };
         let (mut unlike, mut looked, mut from) = (Vec::new(), 0u64, 0);
+        let mut parts_seen = word_parts::Stored::default();
         while from < last {
             let (to, limit) = if step == 1 { (last, AT_ONCE) } else { (from + 1, 1) };
             let (end, turns) = ledger.read(|tx| {
                 rows::read(tx, &Opener::default(), (TurnId(from), TurnId(to), limit), &mut |doc| {
                     looked += 1;
+                    if all && word_parts::lacks(&self.conn, doc, &mut parts_seen)? {
+                        unlike.push(doc.turn_no);
+                        return Ok(());
+                    }
                     for (part, text) in (0i64..).zip(rows::parts(doc.text)) {
                         let row = RowId { agent_no: doc.agent_no, turn_no: doc.turn_no.0, part }.pack();
                         if !copies.has(self, "fts", row, &fold(text))? {

@@ -53,12 +53,30 @@ impl Stored {
 
 /// Stores the words of a turn by their parts.
 pub(super) fn insert(conn: &Connection, doc: &Doc, stored: &mut Stored) -> Result<()> {
-    let prose = doc.kind == TurnKind::Message;
     let mut statement =
         conn.prepare_cached("INSERT OR IGNORE INTO word_parts (agent_no, part, word) VALUES (?1, ?2, ?3)")?;
+    of(doc, stored, |part, word| Ok(statement.execute(params![doc.agent_no, part, word]).map(|_| ())?))
+}
+
+/// Whether a part of a word of a turn is not stored.
+pub(super) fn lacks(conn: &Connection, doc: &Doc, looked: &mut Stored) -> Result<bool> {
+    let mut statement =
+        conn.prepare_cached("SELECT 1 FROM word_parts WHERE agent_no = ?1 AND part = ?2 AND word = ?3")?;
+    let mut lacks = false;
+    of(doc, looked, |part, word| {
+        lacks |= !statement.exists(params![doc.agent_no, part, word])?;
+        Ok(())
+    })?;
+    Ok(lacks)
+}
+
+/// Calls `each` with the keys of every word of a turn that is not yet in `known`: a part and its word, or the letters of
+/// a word in reverse and nothing.
+fn of(doc: &Doc, known: &mut Stored, mut each: impl FnMut(&str, &str) -> Result<()>) -> Result<()> {
+    let prose = doc.kind == TurnKind::Message;
     for (_, word) in runs(doc.text, &[]) {
         let fits = (2 * PART..=LONGEST).contains(&word.len())
-            && stored.hashes.insert(stored.state.hash_one((doc.agent_no, word)));
+            && known.hashes.insert(known.state.hash_one((doc.agent_no, word)));
         if !fits || !word.chars().all(char::is_alphabetic) {
             continue;
         }
@@ -66,11 +84,11 @@ pub(super) fn insert(conn: &Connection, doc: &Doc, stored: &mut Stored) -> Resul
         if parts.len() > 1 {
             if parts.len() <= MOST_PARTS && word.bytes().any(|b| b.is_ascii_lowercase()) {
                 for part in parts.iter().filter(|part| part.len() >= PART) {
-                    statement.execute(params![doc.agent_no, part.to_lowercase(), word.to_lowercase()])?;
+                    each(&part.to_lowercase(), &word.to_lowercase())?;
                 }
             }
         } else if prose && word.chars().count() >= LONG {
-            statement.execute(params![doc.agent_no, reversed(&word.to_lowercase()), ""])?;
+            each(&reversed(&word.to_lowercase()), "")?;
         }
     }
     Ok(())
@@ -103,10 +121,20 @@ impl Index {
 
     /// Removes the words that are in no turn any more.
     pub(super) fn sweep_word_parts(&self) -> Result<()> {
+        let mut delete =
+            self.connection().prepare("DELETE FROM word_parts WHERE agent_no = ?1 AND part = ?2 AND word = ?3")?;
+        for (agent_no, part, word) in self.words_of_no_turn()? {
+            delete.execute(params![agent_no, part, word])?;
+        }
+        Ok(())
+    }
+
+    /// Returns the stored keys whose word is in no turn, each as agent, part and word.
+    pub(super) fn words_of_no_turn(&self) -> Result<Vec<(AgentNo, String, String)>> {
         let conn = self.connection();
         let mut all = conn.prepare("SELECT agent_no, part, word FROM word_parts")?;
         let mut has = conn.prepare("SELECT 1 FROM fts WHERE fts MATCH ?1 AND rowid BETWEEN ?2 AND ?3 LIMIT 1")?;
-        let mut gone: Vec<(AgentNo, String, String)> = Vec::new();
+        let mut gone = Vec::new();
         let mut rows = all.query([])?;
         while let Some(r) = rows.next()? {
             let (agent_no, part, word): (AgentNo, String, String) = (r.get(0)?, r.get(1)?, r.get(2)?);
@@ -115,14 +143,10 @@ impl Index {
                 false => word.clone(),
             };
             let (first, last) = RowId::range(agent_no, 0, i64::MAX);
-            if !has.exists(params![format!("text : \"{whole}\""), first, last])? {
+            if !has.exists(params![format!("text : \"{}\"", whole.replace('"', "\"\"")), first, last])? {
                 gone.push((agent_no, part, word));
             }
         }
-        let mut delete = conn.prepare("DELETE FROM word_parts WHERE agent_no = ?1 AND part = ?2 AND word = ?3")?;
-        for (agent_no, part, word) in gone {
-            delete.execute(params![agent_no, part, word])?;
-        }
-        Ok(())
+        Ok(gone)
     }
 }

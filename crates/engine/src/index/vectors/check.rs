@@ -98,8 +98,11 @@ fn unlike_those(
         let slots = store.slots(set, &of)?;
         for (key, vector) in vectors {
             let slot = slots.iter().find(|(_, stored)| (stored.number, stored.part) == (key.number, key.part));
+            // A key with another session, role or kind is left out of searches that are limited to them.
             let like = match slot {
-                Some((slot, _)) => is_like(&vector, &store.vector(set, *slot)?, store.dimensions),
+                Some((slot, stored)) => {
+                    *stored == key && is_like(&vector, &store.vector(set, *slot)?, store.dimensions)
+                }
                 None => false,
             };
             if !like {
@@ -110,10 +113,14 @@ fn unlike_those(
     Ok(out)
 }
 
-/// Whether two encoded vectors are the same except for rounding: each number, and nearly every sign.
+/// Whether two encoded vectors are the same except for rounding: each number, and the sign of each number that is not
+/// rounded to nothing.
 fn is_like(made: &[u8], stored: &[u8], dimensions: usize) -> bool {
+    if made.len() != stored.len() {
+        return false;
+    }
+    let (numbers, signs) = stored.split_at(dimensions);
     let near = |(a, b): (&u8, &u8)| (i16::from(*a as i8) - i16::from(*b as i8)).abs() <= ROUNDING;
-    let fine = made.iter().zip(stored).take(dimensions).all(near);
-    let signs = made.iter().zip(stored).skip(dimensions).map(|(a, b)| (a ^ b).count_ones()).sum::<u32>();
-    made.len() == stored.len() && fine && signs as usize <= dimensions / 32
+    let sign = |(i, number): (usize, &u8)| *number == 0 || (signs[i / 8] >> (i % 8) & 1 == 1) == (*number as i8 > 0);
+    made.iter().zip(numbers).all(near) && numbers.iter().enumerate().all(sign)
 }
