@@ -110,7 +110,7 @@ impl Open {
             let lasting = s.label == Label::Commitment
                 || Mark::ToDo.is_in(s)
                 || is_left(s)
-                || s.second == Some(Label::Commitment)
+                || matches!(s.second, Some(Label::Commitment | Label::Remaining))
                 || s.label == Label::Remaining
                 || lists_itself(s)
                 || !exchange.acted && names_next(s)
@@ -135,13 +135,23 @@ impl Open {
             // day.
             let (from, count) = prompt.asked;
             let matter = prompt.surely_commands() || before.is_none() && prompt.purpose == Purpose::Request;
-            let promised = s.due.is_some() || s.to.is_some();
+            // "Leave it empty, we'll fill it in later" asks for one thing and puts off another.
+            let puts_off = !s.bullet && (s.label == Label::Remaining || s.second == Some(Label::Remaining));
+            let promised = s.due.is_some() || s.to.is_some() || puts_off;
             // "I will remove the folder. You clean up the references": each side has its part.
             let shared =
                 prompt.own.get(i + 1).is_some_and(|next| s.label != Label::Request && is_your_part(&next.text));
             let lasting = lasting || shared && is_my_part(s);
             let asked = matter && !promised && !shared && count > 1 && (from..from + count).contains(&i);
-            if lasting && !asked && !settled.after(prompt.at, s.bag()) {
+            let over = match puts_off {
+                true => settled.after(prompt.at, &Bag::of(last_clause(&s.text))),
+                false => settled.after(prompt.at, s.bag()),
+            };
+            if lasting && !asked && !over {
+                if puts_off && s.words() > 8 {
+                    self.loops.add(&without_joint(&s.text), prompt.turn, 4);
+                    continue;
+                }
                 let led = prompt.own[..i].last().filter(|led| led.label != Label::Assent && weight_of(led) >= 3);
                 let answer = before.and_then(|e| e.answer.as_ref());
                 let said = answer.and_then(|a| a.statements.last().map(|said| (a.turn, said)));
@@ -228,7 +238,9 @@ impl Open {
         for s in answer
             .statements
             .iter()
-            .filter(|s| s.ticked != Some(true) && !Mark::Courtesy.is_in(s) && !Mark::Hypothetical.is_in(s))
+            // "If you want, I can also add the tests" is an offer like "Shall I add the tests?".
+            .filter(|s| !Mark::Hypothetical.is_in(s) || s.label == Label::Offer && serves(&s.text))
+            .filter(|s| s.ticked != Some(true) && !Mark::Courtesy.is_in(s))
             // A file name alone does not say what is to be done with the file.
             .filter(|s| !says_done(s) && !names_a_file(&s.text) && !only_notes(s))
             .filter(|s| age < ANSWERS || is_left_to_person(s))
@@ -547,6 +559,28 @@ fn is_left_to_person(s: &Statement) -> bool {
         && s.bullet
         && s.begins_line
         && s.heading.as_deref().is_some_and(|heading| leaves.stand_in(heading))
+}
+
+/// Returns the clause in which a sentence puts something off: of "leave it empty, we'll fill it in later", the second
+/// one.
+fn last_clause(text: &str) -> &str {
+    let joints = [", ", "; ", " and ", " und ", " et ", " y ", " e ", "，", "；"];
+    joints
+        .iter()
+        .filter_map(|joint| text.rsplit_once(joint))
+        .map(|(_, clause)| clause)
+        .min_by_key(|clause| clause.len())
+        .unwrap_or(text)
+}
+
+/// Whether an offer says that the model does it: "if you want, I can add the tests", "wenn du magst, baue ich es um".
+/// "If you need another port, edit the file" leaves it to the person.
+fn serves(offer: &str) -> bool {
+    let itself = phrases!(
+        "i|i'll|i'd / we can|could / that|it|this|they can|could also? be / just? say|tell|ask the|me / let me know / ich|wir / dann|gerne baue|mache|ergänze / je|j'ai / peux|pourrais|puis-je / dime|dímelo|avísame|avisame / puedo|podría|añado|agrego|hago / posso|potrei|faccio|aggiungo / posso|faço|adiciono / могу|добавлю|сделаю / mohu|můžu|přidám|udělám"
+    );
+    let east = ["我可以", "我再", "我能", "帮你", "幫你", "我来", "告诉我", "できます", "しましょう", "드릴"];
+    itself.stand_in(offer) || east.iter().any(|part| offer.contains(part))
 }
 
 /// Whether an item only says what the person is to see or check: "Make sure both run: - the server shows its address".
