@@ -432,3 +432,24 @@ fn a_prompt_is_given_only_what_answers_it() {
     assert!(!texts(&told.ask(None, "run the tests")).is_empty());
     assert!(!texts(&told.ask_as(None, "run the tests", true)).is_empty());
 }
+
+#[test]
+fn what_a_question_names_by_its_id_comes_first_whatever_its_words() {
+    let story = Story::new();
+    let roof = "The roof was mended by Maier in spring.";
+    story.said("one", &[user(roof, NOON - 90 * MINUTE), answer("I put the ladder away.", NOON - 89 * MINUTE)]);
+    story.said("two", &[user("The chimney is red.", NOON - 80 * MINUTE), answer("So it is.", NOON - 79 * MINUTE)]);
+    let nodes = story.summed_up("one", &[Kind::Session], "The roof was mended.", &Distillate::default());
+    let mut told = Told::new(story, Some(Kin::new()));
+    assert_eq!(texts(&told.ask(None, "[t1]")), [roof]);
+    let found = told.ask(None, "what did I say about the chimney, and what was [t2]?");
+    assert_eq!(texts(&found)[0], "I put the ladder away.", "{found:?}");
+    assert!(texts(&found).contains(&"The chimney is red."), "{found:?}");
+    assert_eq!(texts(&told.ask(None, &format!("[{}]", nodes[0]))), ["The roof was mended."]);
+    // Without brackets it may be the name of a machine.
+    assert_eq!(texts(&told.ask(None, "is t2 fast enough for the greenhouse")), [""; 0]);
+    let found = told.ask(None, "[t99999999]");
+    assert_eq!((texts(&found), &*found.degraded), (vec![], &["there is no t99999999".to_owned()][..]));
+    // Of a prompt, too, and from another conversation.
+    assert_eq!(texts(&told.prompt("go on with [t1]"))[0], roof);
+}

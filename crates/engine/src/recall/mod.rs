@@ -3,13 +3,14 @@
 //! [`query`] parses what was typed: terms, times ([`when`]), people ([`people`]) and the text for the embedder.
 //! [`mod@search`] finds and ranks turns and cuts out passages, [`files`] does so for visible files, [`expand()`] leads
 //! from any line of a page down to its turns. [`staged`] recalls: files and summaries first and, if they do not answer,
-//! `turns`. `withheld` leaves out turns that the model already has ([`live`]) and text that nobody said (`machine_text`);
+//! `turns`; `by_id` gives what a question names by its id. `withheld` leaves out turns that the model already has ([`live`]) and text that nobody said (`machine_text`);
 //! `worth` and `aside` leave out what answers no prompt; `said_once` gives each sentence once. A search is an explicit lookup; nothing here injects anything.
 
 mod alike;
 mod aside;
 mod asked;
 mod bm25;
+mod by_id;
 mod chat;
 mod compounds;
 pub mod expand;

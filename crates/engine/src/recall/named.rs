@@ -33,6 +33,9 @@ pub struct Named {
     pub names: BTreeSet<String>,
     /// Ids of items: `t9c11`, `n7f3a`, `l:…`.
     pub ids: BTreeSet<String>,
+    /// The ids of turns and nodes among them that are in brackets, as pages and contexts print them: `t480` alone may be
+    /// anything.
+    pub bracketed: BTreeSet<String>,
 }
 
 /// Finds what a text names among the threads and items of this agent.
@@ -42,6 +45,9 @@ pub fn named(tx: &Read, agent_no: AgentNo, text: &str) -> Result<Named> {
     for word in &words {
         if is_id(word.text) || (word.bracketed && is_numbered(word.text)) {
             out.ids.insert(word.text.to_owned());
+        }
+        if word.bracketed && is_numbered(word.text) {
+            out.bracketed.insert(word.text.to_owned());
         }
         if let Some((first, _)) = word.text.split_once('/') {
             out.threads.extend(of_key(tx, agent_no, word.text)?);

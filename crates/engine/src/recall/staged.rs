@@ -1,8 +1,9 @@
 //! Recall in stages (R10.1): visible files first, then summaries, and turns only if neither answers or if they are
 //! asked for. Then governance (R10.2): audience, age and confidence, limits per class, no duplicates.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use super::by_id;
 use super::files::{Choice, FileFilter, FileHit, choose_files};
 use super::live::Live;
 use super::named::{Named, named};
@@ -32,7 +33,8 @@ use crate::redact::redact;
 use crate::render::memory::Scope;
 use crate::render::scope_of;
 use crate::scope::{FileNo, NodeId, TurnId};
-use crate::text::similarity;
+use crate::text::language::COMMON_WORDS;
+use crate::text::{similarity, words};
 use crate::thread;
 use crate::tree::AssistantHome;
 use crate::tree::file_table::{Entry, Kind};
@@ -138,6 +140,11 @@ pub fn recall(
         Some(audience) => at.read(|tx| Live::of(tx, audience))?,
         None => Live::default(),
     };
+    let by_id = by_id::items(at, (audience, &live), &named, &mut out)?;
+    if !named.bracketed.is_empty() && names_only(question.text) {
+        out.items = by_id;
+        return Ok(out);
+    }
     let near = at.read(|tx| VectorSearch::of(tx, index, at.agent_no, &query, Legs::Fused, &mut out.degraded))?;
     let vector = near.map(VectorSearch::into_vector);
     // The audience is checked before a file is read, so that inadmissible files crowd out nothing (R10.3).
@@ -167,6 +174,10 @@ pub fn recall(
     let answers = structured.iter().filter(|found| !found.by_meaning).count();
     let answered = answers >= ENOUGH || structured.iter().any(|found| found.is_complete);
     let mut withheld = Withheld::new(&live, &query, question.deep, audience.is_some());
+    for item in by_id {
+        withheld.given(&item.id, &item.text, Sources::Turns(Vec::new()));
+        out.items.push(item);
+    }
     for found in structured {
         withheld.given(&found.item.id, &found.item.text, Sources::Turns(found.sources));
         out.items.push(found.item);
@@ -214,6 +225,8 @@ pub fn recall(
             drop_of_other_times(&mut out.items, &query, &named, &mut out.dropped);
         }
     }
+    let mut given = BTreeSet::new();
+    out.items.retain(|item| given.insert(item.id.clone()));
     for extra in out.items.split_off(out.items.len().min(question.most)) {
         out.dropped.push(Dropped { id: extra.id, why: too_many(question.most) });
     }
@@ -221,6 +234,17 @@ pub fn recall(
         say_once(&mut out.items, &withheld, &mut out.dropped);
     }
     Ok(out)
+}
+
+/// Whether a question has no words beside ids in brackets and stop words: "What was said in [t9c11]?"
+fn names_only(question: &str) -> bool {
+    let mut rest = question.to_owned();
+    while let Some((before, behind)) = rest.split_once('[')
+        && let Some((_, after)) = behind.split_once(']')
+    {
+        rest = format!("{before} {after}");
+    }
+    words::runs(&rest, &[]).all(|(_, word)| COMMON_WORDS.has(&word.to_lowercase()))
 }
 
 pub(super) fn too_many(most: usize) -> String {
