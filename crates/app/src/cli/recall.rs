@@ -15,7 +15,8 @@ use crate::print::{self, Paint};
 /// Find what answers a question: memory and open loops first, then summaries, then turns
 ///
 /// Unlike search, recall chooses: the few items worth reading, with their age and confidence, none of them twice. For a
-/// person it looks everywhere; with --session, --workspace or --thread it shows only what may be told there.
+/// person it looks everywhere; with --session, --workspace or --thread it shows only what may be told there. An id in
+/// brackets, [t9c11] or [n4], brings that turn or summary first.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// Your question
