@@ -131,6 +131,7 @@ pub(super) fn statements(text: &str) -> Vec<Told> {
             && !doubtful
             && let Some(next) = parts.get(at + 1)
             && next.joint == Joint::Beside
+            && !words!("it it's they they're es").has_hash(next.said[0].hash)
             && ((1..part.said.len()).any(|at| is_finite(&part.said, at, text))
                 || part.said.last().is_some_and(|w| words!("changed moved switched").has_hash(w.hash)))
             && !is_request(next.all, text)
@@ -142,7 +143,12 @@ pub(super) fn statements(text: &str) -> Vec<Told> {
             with = at + 1;
         }
         let Some(mut core) = core else {
-            doubtful |= governs(&part.said);
+            // "Sure, and our interns …" mocks what was said before.
+            let next = parts.get(at + 1).and_then(|next| next.said.first());
+            let mocks = part.said.len() == 1
+                && words!("sure klar").has_hash(part.said[0].hash)
+                && next.is_some_and(|w| words!("and because und weil").has_hash(w.hash));
+            doubtful |= mocks || governs(&part.said);
             at += 1;
             continue;
         };
@@ -168,7 +174,7 @@ pub(super) fn statements(text: &str) -> Vec<Told> {
 /// Puts the name that a clause before gives in the place of a retraction's pronoun, because alone it names nothing:
 /// "forget IE11, the admin UI doesn't support it any more".
 fn name_pronoun(core: &mut Core, before: &[Clause], text: &str) {
-    let is_pronoun = |w: &String| words!("it them es").has(w);
+    let is_pronoun = |w: &String| words!("it them es that").has(w);
     if core.kind != Stated::Gone || !core.value.is_empty() || !core.subject.iter().any(is_pronoun) {
         return;
     }
@@ -192,7 +198,12 @@ fn tail(parts: &[Clause], at: usize, text: &str, kind: Stated) -> Option<usize> 
             open = false;
             continue;
         }
-        let conditional = listed!("conditions").begin(&part.said).next().is_some() && open;
+        // "After that they …" goes on; "if a cue is missing ask her" is a condition of its own request.
+        let begins = listed!("conditions").begin(&part.said).next().is_some();
+        let goes_on = part.said.get(1).is_some_and(|w| words!("that which").has_hash(w.hash))
+            && words!("after before").has_hash(part.said[0].hash);
+        let asks = part.said.iter().skip(2).any(|w| words!("ask tell call ping contact frag frage").has_hash(w.hash));
+        let conditional = begins && !goes_on && !asks && open;
         if listed!("doubts").stand(&part.said) || listed!("irony").stand(&part.said) || conditional {
             return None;
         }
@@ -203,6 +214,15 @@ fn tail(parts: &[Clause], at: usize, text: &str, kind: Stated) -> Option<usize> 
         let raw = |w: &Word| &text[w.start..w.end];
         let contrast = listed!("contrast").begin(said).next().is_some();
         let verb = (1..said.len()).any(|at| is_finite(said, at, text));
+        // "Everything else is Python" says nothing without the statement before.
+        if said.len() <= 6
+            && words!("everything anything all alles").has_hash(said[0].hash)
+            && said.get(1).is_some_and(|w| words!("else andere übrige").has_hash(w.hash))
+            && part.joint == Joint::Beside
+        {
+            end = no + 1;
+            continue;
+        }
         let about =
             words!("which whose who where that its because since as die der das deren dessen weil da dort auch und");
         let relates = about.has_hash(said[0].hash);

@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use super::borrowed::borrowed;
 use super::clauses::statements;
+use super::corrected::{behind_request, corrected};
 use super::grammar::{after_leads, is_request, listed, unquoted};
 use super::ways;
 use crate::memory::remember::remembered;
@@ -230,11 +231,19 @@ fn sentence(text: &str) -> Vec<Told> {
     if takes_back(&all).or(takes_back(after_leads(&all))).is_some() {
         out.push(Told::TakenBack);
     }
+    // A polite request behind a statement asks nothing about it.
+    let text = match text.ends_with('?').then(|| behind_request(text)).flatten() {
+        Some(at) => &text[..at],
+        None => text,
+    };
     let asks = text.ends_with(['?', '？', ':', '…']) || lower(text).ends_with("/s");
     if text.len() > LONGEST || asks || is_code(text) || quotes_speech(text) || has_signs_of_play(text) {
         return out;
     }
-    out.extend(statements(text));
+    match corrected(text) {
+        Some(told) => out.push(told),
+        None => out.extend(statements(text)),
+    }
     out
 }
 
