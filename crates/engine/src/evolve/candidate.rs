@@ -343,7 +343,8 @@ pub fn contradicts(newer: &Finding, older: &Finding) -> bool {
         return true;
     }
     if newer.changed
-        && (is_other_version(newer, older) || !other && (names_measure_before(newer, older) || raises(newer, older)))
+        && (is_other_version(newer, older)
+            || !other && (names_measure_before(newer, older) || changes_measure(newer, older)))
     {
         return true;
     }
@@ -380,6 +381,11 @@ fn before<'t>(sentence: &'t str, number: &str) -> Option<&'t str> {
 
 /// Whether two statements give the version of the same product: "R 4.4" and "R 4.5".
 fn is_other_version(newer: &Finding, older: &Finding) -> bool {
+    // "EPSG:25832" and "EPSG:4647".
+    let labelled = |v: &'_ str| v.split_once(':').map(|(name, no)| (name.to_owned(), no.parse::<u64>().is_ok()));
+    if labelled(&newer.value).is_some_and(|l| l.1 && Some(l) == labelled(&older.value)) {
+        return true;
+    }
     let number = |v: &str| !v.contains([' ', '/']) && v.starts_with(|c: char| c.is_ascii_digit());
     if !number(&newer.value) || !number(&older.value) {
         return false;
@@ -404,9 +410,9 @@ fn names_measure_before(newer: &Finding, older: &Finding) -> bool {
     unit.is_some() && unit == new
 }
 
-/// Whether a statement raises or lowers the measure that an older one gives of something of the same name: "we raised the
+/// Whether a statement changes the measure that an older one gives of something of the same name: "we raised the
 /// rush surcharge to 50 %" after "rush jobs cost 40 % extra".
-fn raises(newer: &Finding, older: &Finding) -> bool {
+fn changes_measure(newer: &Finding, older: &Finding) -> bool {
     let verbs = words!(
         "raised lowered increased decreased reduced bumped extended shortened doubled halved erhöht gesenkt verlängert verkürzt"
     );
@@ -416,6 +422,15 @@ fn raises(newer: &Finding, older: &Finding) -> bool {
     // The name of a measure is that of no thing: "the TTL of …".
     let measure =
         words!("ttl limit timeout size number count length rate retention window max maximum min minimum cap");
+    // "Regular appointments are 25 minutes now" after "appointments are 20 min long".
+    let things = bag(&newer.subject);
+    let last = newer.subject.split(' ').rev().map(grammar::singular).find(|w| things.contains(w));
+    if unit.is_some()
+        && unit == unit_of(&older.sentence, &older.value)
+        && last.is_some_and(|w| !measure.has(&w) && Some(w) == first(&older.subject))
+    {
+        return true;
+    }
     newer.sentence.split_whitespace().any(said)
         && first(&newer.subject).is_some_and(|w| !measure.has(&w))
         && first(&newer.subject) == first(&older.subject)
@@ -693,6 +708,14 @@ mod tests {
             ("Invoices are due after 21 days.", "Zahlungsziel ist jetzt 14 Tage statt 21"),
             ("Unsere CAT-Software ist memoQ 11.", "Wir sind von memoQ auf Phrase umgestiegen."),
             ("Rush jobs cost 40 % extra.", "we raised the rush surcharge to 50 %"),
+            (
+                "Blasting plans need the signature of Dr. Achterberg",
+                "Dr. Achterberg left in May; Ms. Oyelaran signs the blasting plans",
+            ),
+            ("Appointments are 20 min long.", "Regular appointments are 25 minutes now"),
+            ("Our maps are in EPSG:25832.", "We've switched the survey to EPSG:4647"),
+            ("The volunteers' chat is on Signal", "the volunteers aren't on Signal any longer, they use Threema"),
+            ("The tent holds 900 people", "The tent holds only 750 people from this year on"),
             ("The paper is written in Typst.", "we gave up on Typst, it was too new"),
         ] {
             assert!(ends(old, new), "{old} | {new}");

@@ -87,9 +87,10 @@ fn clauses<'w>(all: &'w [Word], text: &str) -> Vec<Clause<'w>> {
 
 /// Whether a clause makes those after it doubtful: it doubts, reports, mocks, sets a condition, or tells what somebody
 /// did.
-fn governs(said: &[Word]) -> bool {
+fn governs(said: &[Word], text: &str) -> bool {
     let speaks = words!("i i'm i've i'd i'll you you've he she they ich du er man");
-    [listed!("hedges"), listed!("reported"), listed!("irony"), listed!("conditions")].iter().any(|l| l.stand(said))
+    stated::doubted(said, text)
+        || [listed!("reported"), listed!("irony"), listed!("conditions")].iter().any(|l| l.stand(said))
         || said.first().is_some_and(|w| speaks.has_hash(w.hash))
 }
 
@@ -102,12 +103,18 @@ pub(super) fn statements(text: &str) -> Vec<Told> {
     // Clauses before one that doubts or reports make it doubtful, until a "but".
     let mut doubtful = false;
     let mut changed = false;
+    // Where a clause begins that says who left: the statement behind it changes something only together with it.
+    let mut left = None;
     while at < parts.len() {
         let part = &parts[at];
         if part.joint == Joint::But {
             doubtful = false;
         }
         changed |= listed!("changed").stand(&part.said) && part.said.len() <= 5;
+        // "Petra has left, Jonas …"
+        let leaves = part.said.iter().any(|w| words!("left retired quit resigned").has_hash(w.hash));
+        let leaves = leaves && (2..=6).contains(&part.said.len());
+        changed |= leaves;
         let asked: Vec<Word> = after_leads(&part.said)
             .iter()
             .copied()
@@ -148,12 +155,16 @@ pub(super) fn statements(text: &str) -> Vec<Told> {
             let mocks = part.said.len() == 1
                 && words!("sure klar").has_hash(part.said[0].hash)
                 && next.is_some_and(|w| words!("and because und weil").has_hash(w.hash));
-            doubtful |= mocks || governs(&part.said);
+            if leaves && !doubtful {
+                left = part.said.first().map(|w| w.start);
+            }
+            doubtful |= mocks || governs(&part.said, text);
             at += 1;
             continue;
         };
         let Some(end) = tail(&parts, with, text, core.kind) else { return out };
         name_pronoun(&mut core, &parts[..at], text);
+        core.start = left.take().unwrap_or(core.start);
         core.changed |= changed || parts[at + 1..end].iter().any(|p| listed!("former").begin(&p.said).next().is_some());
         let last = parts[end - 1].all.last().map_or(core.start, |w| w.end);
         at = end;

@@ -44,7 +44,7 @@ fn sides(text: &str) -> Option<Sides> {
     })?;
     let rest = &said[at + 1..];
     let plain: Vec<Word> = said[from..at].iter().filter(|w| w.word).copied().collect();
-    let itself = phrases!("no longer / any more / anymore / nicht|kein|keine|keinen mehr").stand(&plain);
+    let itself = phrases!("no longer / any more|longer / anymore / nicht|kein|keine|keinen mehr").stand(&plain);
     if front.is_none() && !itself || plain.is_empty() {
         return None;
     }

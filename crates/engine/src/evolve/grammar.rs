@@ -155,7 +155,7 @@ pub(super) fn is_finite(said: &[Word], at: usize, text: &str) -> bool {
         return true;
     }
     // The bare form goes with a plural: "claims over 10k need a second approver".
-    let places = words!("of in on for with at from over under above below older newer");
+    let places = words!("of in on for with at from over under above below older newer per");
     let head =
         said[..at].iter().position(|w| places.has_hash(w.hash)).and_then(|place| said.get(place.wrapping_sub(1)));
     let plural = head.is_some_and(|w| text[w.start..w.end].ends_with('s'));

@@ -146,7 +146,17 @@ pub(super) fn quotes_speech(text: &str) -> bool {
     let mut outside = parts.next().unwrap_or_default().to_owned();
     while let Some(inside) = parts.next() {
         match parts.next() {
-            Some(after) if !inside.is_empty() && !inside.contains(' ') => outside.push_str(&[inside, after].concat()),
+            // So are a few words behind "called".
+            Some(after)
+                if !inside.is_empty()
+                    && (!inside.contains(' ')
+                        || inside.split(' ').count() <= 4
+                            && ["called ", "named ", "titled ", "heißt ", "namens "]
+                                .iter()
+                                .any(|c| outside.ends_with(c))) =>
+            {
+                outside.push_str(&[inside, after].concat());
+            }
             after => outside.push_str(&["\"", inside, after.unwrap_or_default()].concat()),
         }
     }

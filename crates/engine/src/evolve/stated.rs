@@ -42,6 +42,13 @@ pub(super) fn core(part: &[Word], text: &str, next: Option<&[Word]>) -> Option<C
     let german_front =
         front.is_some() && said.get(front.unwrap_or(0)).is_some_and(|w| among!("german verbs").has_hash(w.hash));
     let said = if german_front { said } else { said[front.unwrap_or(0)..].to_vec() };
+    // "… from this year on" at the end tells since when.
+    let end = said.len().saturating_sub(4);
+    let on = said.len() > 6
+        && words!("from").has_hash(said[end].hash)
+        && words!("this next now").has_hash(said[end + 1].hash)
+        && words!("on").has_hash(said[end + 3].hash);
+    let said = if on { said[..end].to_vec() } else { said };
     if !(3..=28).contains(&said.len()) {
         return None;
     }
@@ -50,7 +57,7 @@ pub(super) fn core(part: &[Word], text: &str, next: Option<&[Word]>) -> Option<C
         at if text[..at].ends_with('`') => at - 1,
         at => at,
     };
-    let changed = front.is_some() || listed!("changed").stand(part);
+    let changed = front.is_some() || on || listed!("changed").stand(part);
     if let Some(taken) = listed!("forget").begin(&said).map(|(_, taken)| taken).max() {
         let once = said.iter().any(|w| words!("this these now today yet").has_hash(w.hash));
         let subject = content(&said[taken..], text, &[]);
@@ -110,7 +117,7 @@ pub(super) fn core(part: &[Word], text: &str, next: Option<&[Word]>) -> Option<C
         && said.iter().any(|w| is_hard(raw(w)))
         && said.iter().any(|w| words!("per pro is each je").has_hash(w.hash))
         && !listed!("passing").stand(&said)
-        && !doubted(&said)
+        && !doubted(&said, text)
     {
         let (subject, value) = key_of(&said, (0, 0), false, text, &[]);
         return (!subject.is_empty()).then_some(Core { subject, value, kind: Stated::Fact, changed, start });
@@ -198,7 +205,7 @@ pub(super) fn core(part: &[Word], text: &str, next: Option<&[Word]>) -> Option<C
         return None;
     }
     let rule = negated && listed!("rule").stand(&said[verb..]);
-    if doubted(&said) {
+    if doubted(&said, text) {
         return None;
     }
     if (negated && !rule || gone.is_some()) && !(negated && has_other_side(&said)) {
@@ -397,7 +404,7 @@ pub(super) fn generic_plural(subject: &[Word], text: &str) -> bool {
 }
 
 /// Whether the words of a statement doubt it. "Until March 2027" and "iOS 16 or newer" do not.
-pub(super) fn doubted(said: &[Word]) -> bool {
+pub(super) fn doubted(said: &[Word], text: &str) -> bool {
     let bound = words!("newer later higher lower above below older more less greater");
     let limited = listed!("bounds").stand(said);
     let kept: Vec<Word> = said
@@ -409,7 +416,12 @@ pub(super) fn doubted(said: &[Word]) -> bool {
                 && (limited
                     || said.get(at + 1).is_some_and(|n| words!("never not").has_hash(n.hash))
                         && words!("may").has_hash(w.hash));
-            !(can || or && said.get(at + 1).is_some_and(|n| bound.has_hash(n.hash)))
+            // "15 May" is a day.
+            let month = text[w.start..w.end].starts_with("May")
+                && *at > 0
+                && (is_hard(&text[said[at - 1].start..said[at - 1].end])
+                    || words!("in until of since by").has_hash(said[at - 1].hash));
+            !(can || month || or && said.get(at + 1).is_some_and(|n| bound.has_hash(n.hash)))
         })
         .map(|(_, w)| *w)
         .collect();
@@ -620,13 +632,15 @@ pub(super) fn forbidden(said: &[Word], text: &str, start: usize) -> Option<Core>
     let first = words!("never ever niemals").has_hash(said[0].hash) && said.len() > 2;
     let verb =
         said.get(1).map(raw).is_some_and(|v| v.len() > 2 && v.chars().all(char::is_lowercase) && !v.ends_with('s'));
-    let guarded = guarded || first && verb && !SMALL.has_hash(said[1].hash);
+    let guarded = guarded || first && verb && !SMALL.has_hash(said[1].hash) && raw(&said[1]) != "mind";
     let path = |w: &Word| {
         raw(w).contains('/')
             || text[w.end..].starts_with('/')
             || is_hard(raw(w)) && !raw(w).chars().all(|c| c.is_ascii_digit())
     };
-    let thing = said.iter().any(path)
+    let hours = first && said.iter().any(|w| is_hard(raw(w)));
+    let thing = hours
+        || said.iter().any(path)
         || said.iter().any(|w| {
             words!("main master production prod live staging release branch branches database cluster").has_hash(w.hash)
         })
@@ -634,7 +648,7 @@ pub(super) fn forbidden(said: &[Word], text: &str, start: usize) -> Option<Core>
     if forbids.is_none() && !alone || !guarded && !closed || !thing && !closed {
         return None;
     }
-    if doubted(said)
+    if doubted(said, text)
         || said.iter().any(|w| words!("i i'm i've me my yet now today this ich mir noch jetzt heute").has_hash(w.hash))
     {
         return None;
