@@ -6,6 +6,8 @@
 
 use crate::Rng;
 
+pub mod told;
+
 /// One turn of a session.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Said {

@@ -335,10 +335,17 @@ pub fn contradicts(newer: &Finding, older: &Finding) -> bool {
     let names = |v: &String| !v.starts_with(|c: char| c.is_ascii_digit());
     let said = bag(&older.sentence);
     let leads = bag(older.sentence.split(' ').next().unwrap_or_default());
+    let other = are_two_things(&newer.subject, &older.subject);
     let drops = |v: &String| {
-        values.contains(v) && (shared > 0 || names(v)) || names(v) && said.contains(v) && !leads.contains(v)
+        values.contains(v) && (shared > 0 && !other || names(v)) || names(v) && said.contains(v) && !leads.contains(v)
     };
-    if newer.changed && former.iter().any(drops) {
+    if newer.changed && former.iter().map(|v| grammar::singular(v)).any(|v| drops(&v)) {
+        return true;
+    }
+    if newer.changed
+        && (is_other_version(newer, older)
+            || !other && (names_measure_before(newer, older) || changes_measure(newer, older)))
+    {
         return true;
     }
     // "The routing cache TTL is 45 minutes now" after "the TTL of the routing cache for tours is 15 minutes".
@@ -350,6 +357,107 @@ pub fn contradicts(newer: &Finding, older: &Finding) -> bool {
     }
     let said = Statement::of(&newer.sentence).zip(Statement::of(&older.sentence));
     said.is_some_and(|(newer, older)| newer.contradicts(&older))
+}
+
+/// Whether two subjects are two things of one kind: "session limit" and "login limit".
+fn are_two_things(a: &str, b: &str) -> bool {
+    let light = bag(&format!("{a} {b}"));
+    let words = |subject: &str| -> Vec<String> {
+        subject.split_whitespace().map(grammar::singular).filter(|w| light.contains(w)).collect()
+    };
+    let (a, b) = (words(a), words(b));
+    let same = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
+    let (own_a, own_b) = (&a[..a.len() - same], &b[..b.len() - same]);
+    same > 0 && !own_a.is_empty() && !own_b.is_empty() && own_a.iter().all(|w| !own_b.contains(w))
+}
+
+/// Returns the word before a number in a sentence: "R" in "we've upgraded to R 4.5".
+fn before<'t>(sentence: &'t str, number: &str) -> Option<&'t str> {
+    let mark = |c: char| !c.is_alphanumeric();
+    let words: Vec<&str> = sentence.split_whitespace().map(|w| w.trim_matches(mark)).collect();
+    let at = words.iter().position(|w| lower(w) == number)?;
+    words.get(at.checked_sub(1)?).copied()
+}
+
+/// Whether two statements give the version of the same product: "R 4.4" and "R 4.5".
+fn is_other_version(newer: &Finding, older: &Finding) -> bool {
+    // "EPSG:25832" and "EPSG:4647".
+    let labelled = |v: &'_ str| v.split_once(':').map(|(name, no)| (name.to_owned(), no.parse::<u64>().is_ok()));
+    if labelled(&newer.value).is_some_and(|l| l.1 && Some(l) == labelled(&older.value)) {
+        return true;
+    }
+    let number = |v: &str| !v.contains([' ', '/']) && v.starts_with(|c: char| c.is_ascii_digit());
+    if !number(&newer.value) || !number(&older.value) {
+        return false;
+    }
+    let product = before(&newer.sentence, &newer.value).filter(|p| p.starts_with(char::is_uppercase));
+    product.is_some() && product == before(&older.sentence, &older.value)
+}
+
+/// Smallest number that is rare enough to tell, with its unit, which statement is meant.
+const RARE: u32 = 10;
+
+/// Whether a statement names the measure that an older one gives as the one that held before: "went down from 36 to 24
+/// hours" after "jobs may run at most 36 hours".
+fn names_measure_before(newer: &Finding, older: &Finding) -> bool {
+    let rare = |v: &&String| v.parse::<u32>().is_ok_and(|n| n >= RARE);
+    let former = stated::former_values(&newer.sentence);
+    let Some(old) = former.iter().find(rare).filter(|v| older.value.split(' ').any(|o| o == v.as_str())) else {
+        return false;
+    };
+    let unit = unit_of(&older.sentence, old);
+    let new = newer.value.split(' ').find_map(|v| unit_of(&newer.sentence, v)).or(unit_of(&newer.sentence, old));
+    unit.is_some() && unit == new
+}
+
+/// Whether a statement changes the measure that an older one gives of something of the same name: "we raised the
+/// rush surcharge to 50 %" after "rush jobs cost 40 % extra".
+fn changes_measure(newer: &Finding, older: &Finding) -> bool {
+    let verbs = words!(
+        "raised lowered increased decreased reduced bumped extended shortened doubled halved erhöht gesenkt verlängert verkürzt"
+    );
+    let said = |w: &str| verbs.has(&lower(w.trim_matches(|c: char| !c.is_alphanumeric())));
+    let first = |subject: &str| subject.split(' ').find(|w| !verbs.has(w)).map(grammar::singular);
+    let unit = unit_of(&newer.sentence, &newer.value);
+    // The name of a measure is that of no thing: "the TTL of …".
+    let measure =
+        words!("ttl limit timeout size number count length rate retention window max maximum min minimum cap");
+    // "Regular appointments are 25 minutes now" after "appointments are 20 min long".
+    let things = bag(&newer.subject);
+    let last = newer.subject.split(' ').rev().map(grammar::singular).find(|w| things.contains(w));
+    if unit.is_some()
+        && unit == unit_of(&older.sentence, &older.value)
+        && last.is_some_and(|w| !measure.has(&w) && Some(w) == first(&older.subject))
+    {
+        return true;
+    }
+    newer.sentence.split_whitespace().any(said)
+        && first(&newer.subject).is_some_and(|w| !measure.has(&w))
+        && first(&newer.subject) == first(&older.subject)
+        && unit.is_some()
+        && unit == unit_of(&older.sentence, &older.value)
+}
+
+/// Returns the unit behind a number, in one form for both languages.
+fn unit_of(sentence: &str, number: &str) -> Option<&'static str> {
+    const UNITS: [(&str, &str); 11] = [
+        ("second", "second seconds sec secs sekunde sekunden"),
+        ("minute", "minute minutes min mins minuten"),
+        ("hour", "hour hours h stunde stunden"),
+        ("day", "day days tag tage tagen"),
+        ("week", "week weeks woche wochen"),
+        ("month", "month months monat monate monaten"),
+        ("year", "year years jahr jahre jahren"),
+        ("percent", "% percent prozent"),
+        ("gb", "gb gib"),
+        ("mb", "mb mib"),
+        ("euro", "euro euros eur €"),
+    ];
+    let mark = |c: char| !c.is_alphanumeric() && !matches!(c, '%' | '€');
+    let words: Vec<String> = sentence.split_whitespace().map(|w| lower(w.trim_matches(mark))).collect();
+    let at = words.iter().position(|w| w == number)?;
+    let unit = words.get(at + 1)?;
+    UNITS.iter().find(|(_, forms)| forms.split(' ').any(|f| f == unit)).map(|(name, _)| *name)
 }
 
 /// Whether two values are both numbers, both paths, or both names.
@@ -570,6 +678,56 @@ mod tests {
             ("The admin UI doesn't exist any more", ""),
         ] {
             assert_eq!(of(text), left, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_newer_statement_ends_an_older_one_however_it_is_said() {
+        let fact = |text: &str| fact_of(text).unwrap_or_else(|| panic!("{text} states nothing"));
+        let ends = |old: &str, new: &str| {
+            let (old, new) = (fact(old), fact(new));
+            match new.kind {
+                Kind::Retraction => takes_back(&new, &old.subject, &old.value, &old.sentence),
+                _ => contradicts(&new, &old),
+            }
+        };
+        for (old, new) in [
+            ("CI runs on Jenkins.", "CI runs on Woodpecker now."),
+            ("CI runs on Jenkins.", "We moved CI from Jenkins to Woodpecker."),
+            ("We keep all times in UTC.", "It's not true that we keep times in UTC, it's Europe/Berlin."),
+            ("The lockers phone home every 90 seconds.", "Lockers phone home every 5 minutes now, to save data."),
+            ("Uploads go to the bucket lockbox-a.", "Uploads no longer go to the bucket lockbox-a."),
+            ("The API is deployed to Fly.io.", "The API isn't deployed to Fly.io any more, it runs on Hetzner."),
+            (
+                "Rehearsal plans come out on Fridays.",
+                "Rehearsal plans no longer come out on Fridays, it's Wednesday now.",
+            ),
+            ("Inge is the QA contact.", "Inge is no longer the QA contact, it's Pablo"),
+            ("We fit the rating curves with R 4.4.", "we've upgraded to R 4.5"),
+            ("Jobs may run at most 36 hours.", "the limit on the cluster went down from 36 to 24 hours"),
+            ("Invoices are due after 21 days.", "Zahlungsziel ist jetzt 14 Tage statt 21"),
+            ("Unsere CAT-Software ist memoQ 11.", "Wir sind von memoQ auf Phrase umgestiegen."),
+            ("Rush jobs cost 40 % extra.", "we raised the rush surcharge to 50 %"),
+            (
+                "Blasting plans need the signature of Dr. Achterberg",
+                "Dr. Achterberg left in May; Ms. Oyelaran signs the blasting plans",
+            ),
+            ("Appointments are 20 min long.", "Regular appointments are 25 minutes now"),
+            ("Our maps are in EPSG:25832.", "We've switched the survey to EPSG:4647"),
+            ("The volunteers' chat is on Signal", "the volunteers aren't on Signal any longer, they use Threema"),
+            ("The tent holds 900 people", "The tent holds only 750 people from this year on"),
+            ("The paper is written in Typst.", "we gave up on Typst, it was too new"),
+        ] {
+            assert!(ends(old, new), "{old} | {new}");
+        }
+        for (old, new) in [
+            ("The session limit is 20.", "The login limit is not 20 any more, it's 30"),
+            ("The forecast cache TTL is 20 minutes", "The session TTL went from 20 to 30 minutes"),
+            ("The TTL of logins is 30 minutes.", "we raised the TTL of the routing cache to 45 minutes"),
+            ("The frontend needs Node 20.", "We've upgraded to R 4.5"),
+            ("Invoices are due after 21 days.", "the backups are kept 14 weeks instead of 21"),
+        ] {
+            assert!(!ends(old, new), "{old} | {new}");
         }
     }
 

@@ -87,9 +87,10 @@ fn clauses<'w>(all: &'w [Word], text: &str) -> Vec<Clause<'w>> {
 
 /// Whether a clause makes those after it doubtful: it doubts, reports, mocks, sets a condition, or tells what somebody
 /// did.
-fn governs(said: &[Word]) -> bool {
+fn governs(said: &[Word], text: &str) -> bool {
     let speaks = words!("i i'm i've i'd i'll you you've he she they ich du er man");
-    [listed!("hedges"), listed!("reported"), listed!("irony"), listed!("conditions")].iter().any(|l| l.stand(said))
+    stated::doubted(said, text)
+        || [listed!("reported"), listed!("irony"), listed!("conditions")].iter().any(|l| l.stand(said))
         || said.first().is_some_and(|w| speaks.has_hash(w.hash))
 }
 
@@ -102,12 +103,18 @@ pub(super) fn statements(text: &str) -> Vec<Told> {
     // Clauses before one that doubts or reports make it doubtful, until a "but".
     let mut doubtful = false;
     let mut changed = false;
+    // Where a clause begins that says who left: the statement behind it changes something only together with it.
+    let mut left = None;
     while at < parts.len() {
         let part = &parts[at];
         if part.joint == Joint::But {
             doubtful = false;
         }
         changed |= listed!("changed").stand(&part.said) && part.said.len() <= 5;
+        // "Petra has left, Jonas …"
+        let leaves = part.said.iter().any(|w| words!("left retired quit resigned").has_hash(w.hash));
+        let leaves = leaves && (2..=6).contains(&part.said.len());
+        changed |= leaves;
         let asked: Vec<Word> = after_leads(&part.said)
             .iter()
             .copied()
@@ -131,6 +138,7 @@ pub(super) fn statements(text: &str) -> Vec<Told> {
             && !doubtful
             && let Some(next) = parts.get(at + 1)
             && next.joint == Joint::Beside
+            && !words!("it it's they they're es").has_hash(next.said[0].hash)
             && ((1..part.said.len()).any(|at| is_finite(&part.said, at, text))
                 || part.said.last().is_some_and(|w| words!("changed moved switched").has_hash(w.hash)))
             && !is_request(next.all, text)
@@ -142,12 +150,21 @@ pub(super) fn statements(text: &str) -> Vec<Told> {
             with = at + 1;
         }
         let Some(mut core) = core else {
-            doubtful |= governs(&part.said);
+            // "Sure, and our interns …" mocks what was said before.
+            let next = parts.get(at + 1).and_then(|next| next.said.first());
+            let mocks = part.said.len() == 1
+                && words!("sure klar").has_hash(part.said[0].hash)
+                && next.is_some_and(|w| words!("and because und weil").has_hash(w.hash));
+            if leaves && !doubtful {
+                left = part.said.first().map(|w| w.start);
+            }
+            doubtful |= mocks || governs(&part.said, text);
             at += 1;
             continue;
         };
         let Some(end) = tail(&parts, with, text, core.kind) else { return out };
         name_pronoun(&mut core, &parts[..at], text);
+        core.start = left.take().unwrap_or(core.start);
         core.changed |= changed || parts[at + 1..end].iter().any(|p| listed!("former").begin(&p.said).next().is_some());
         let last = parts[end - 1].all.last().map_or(core.start, |w| w.end);
         at = end;
@@ -168,7 +185,7 @@ pub(super) fn statements(text: &str) -> Vec<Told> {
 /// Puts the name that a clause before gives in the place of a retraction's pronoun, because alone it names nothing:
 /// "forget IE11, the admin UI doesn't support it any more".
 fn name_pronoun(core: &mut Core, before: &[Clause], text: &str) {
-    let is_pronoun = |w: &String| words!("it them es").has(w);
+    let is_pronoun = |w: &String| words!("it them es that").has(w);
     if core.kind != Stated::Gone || !core.value.is_empty() || !core.subject.iter().any(is_pronoun) {
         return;
     }
@@ -192,7 +209,12 @@ fn tail(parts: &[Clause], at: usize, text: &str, kind: Stated) -> Option<usize> 
             open = false;
             continue;
         }
-        let conditional = listed!("conditions").begin(&part.said).next().is_some() && open;
+        // "After that they …" goes on; "if a cue is missing ask her" is a condition of its own request.
+        let begins = listed!("conditions").begin(&part.said).next().is_some();
+        let goes_on = part.said.get(1).is_some_and(|w| words!("that which").has_hash(w.hash))
+            && words!("after before").has_hash(part.said[0].hash);
+        let asks = part.said.iter().skip(2).any(|w| words!("ask tell call ping contact frag frage").has_hash(w.hash));
+        let conditional = begins && !goes_on && !asks && open;
         if listed!("doubts").stand(&part.said) || listed!("irony").stand(&part.said) || conditional {
             return None;
         }
@@ -203,6 +225,15 @@ fn tail(parts: &[Clause], at: usize, text: &str, kind: Stated) -> Option<usize> 
         let raw = |w: &Word| &text[w.start..w.end];
         let contrast = listed!("contrast").begin(said).next().is_some();
         let verb = (1..said.len()).any(|at| is_finite(said, at, text));
+        // "Everything else is Python" says nothing without the statement before.
+        if said.len() <= 6
+            && words!("everything anything all alles").has_hash(said[0].hash)
+            && said.get(1).is_some_and(|w| words!("else andere übrige").has_hash(w.hash))
+            && part.joint == Joint::Beside
+        {
+            end = no + 1;
+            continue;
+        }
         let about =
             words!("which whose who where that its because since as die der das deren dessen weil da dort auch und");
         let relates = about.has_hash(said[0].hash);

@@ -164,7 +164,7 @@ fn is_file(name: &str) -> bool {
 
 /// Programs whose tasks a project names or configures itself.
 const RUNNERS: &str = "make just task rake invoke inv mage nox tox mix bazel ninja earthly moon composer artisan gradle gradlew mvnw sbt pre-commit lefthook pio platformio \
-     idf.py west fastlane mkdocs zola hugo jekyll ceedling meson \
+     idf.py west fastlane mkdocs zola hugo jekyll ceedling meson latexmk quarto \
      npm pnpm yarn bun deno turbo nx docker-compose";
 
 /// Returns the habit of a command that checks nothing but does a job of this project: a task of its runner, a script in
@@ -219,7 +219,8 @@ fn job(simple: &Simple, command: &str) -> Option<Habit> {
         "ansible-playbook" => words.iter().any(|w| w.ends_with("-check") || *w == "--check"),
         // A module of the project: "python -m app.seed".
         "python" | "python3" if words.get(1) == Some(&"-m") => words.get(2).is_some_and(|module| module.contains('.')),
-        "python" | "python3" | "node" | "ruby" | "bash" | "sh" | "php" | "tsx" => {
+        "python" | "python3" | "node" | "ruby" | "bash" | "sh" | "php" | "tsx" | "perl" | "Rscript" | "julia"
+        | "lua" => {
             let file = operands.first().copied().unwrap_or_default();
             is_script(file) && file.contains('/') || file == "manage.py" && has(&["migrate", "seed"])
         }
@@ -446,7 +447,9 @@ fn is_remote(word: &str) -> bool {
 fn is_script(word: &str) -> bool {
     let name = word.rsplit('/').next().unwrap_or(word);
     !word.starts_with(['/', '~'])
-        && name.rsplit_once('.').is_some_and(|(_, end)| matches!(end, "sh" | "py" | "js" | "ts" | "rb" | "mjs" | "pl"))
+        && name
+            .rsplit_once('.')
+            .is_some_and(|(_, end)| matches!(end, "sh" | "py" | "js" | "ts" | "rb" | "mjs" | "pl" | "R" | "jl" | "lua"))
 }
 
 /// Returns a refused command without its operands: `git push`, `poetry run alembic upgrade`.

@@ -155,7 +155,7 @@ pub(super) fn is_finite(said: &[Word], at: usize, text: &str) -> bool {
         return true;
     }
     // The bare form goes with a plural: "claims over 10k need a second approver".
-    let places = words!("of in on for with at from over under above below older newer");
+    let places = words!("of in on for with at from over under above below older newer per");
     let head =
         said[..at].iter().position(|w| places.has_hash(w.hash)).and_then(|place| said.get(place.wrapping_sub(1)));
     let plural = head.is_some_and(|w| text[w.start..w.end].ends_with('s'));
@@ -171,7 +171,16 @@ pub(super) fn is_finite(said: &[Word], at: usize, text: &str) -> bool {
                 && !matches!(b.as_str(), "is" | "was" | "has" | "does" | "this" | "its")
                 || matches!(
                     b.as_str(),
-                    "we" | "people" | "data" | "never" | "always" | "only" | "also" | "don't" | "doesn't" | "not"
+                    "we" | "people"
+                        | "data"
+                        | "never"
+                        | "always"
+                        | "only"
+                        | "also"
+                        | "don't"
+                        | "doesn't"
+                        | "not"
+                        | "longer"
                 )
         })
 }
@@ -192,6 +201,27 @@ pub(super) fn of_unknown_verb(said: &[Word], at: usize, text: &str) -> bool {
         .has_hash(next.hash);
     let noun = at >= 1 && (plain(&said[at - 1]) || at >= 2) && !raw(&said[at - 1]).ends_with('s');
     let english = third && starts && at >= 2 && noun && (opens || names_something(raw(next), false));
+    // After a plural the verb has no ending: "subscriptions renew on …", "the lockers phone home every …".
+    let ends = ["s", "ed", "ing", "ly"];
+    let many = raw(&said[at - usize::from(at > 0)]);
+    let plural =
+        at >= 1 && many.ends_with('s') && many.len() > 3 && !["ss", "us", "is"].iter().any(|e| many.ends_with(e));
+    let momentary = among!("momentary").has(&format!("{word}s"));
+    let verb = !momentary
+        && !ends.iter().any(|e| word.ends_with(e))
+        && !SMALL.has_hash(said[at].hash)
+        && !names_something(word, false);
+    let towards = |w: &Word| {
+        words!("on in at to from with by through over via into after before every each within").has_hash(w.hash)
+    };
+    let alone = said[..at].iter().all(|w| !towards(w) && !THIRD.has_hash(w.hash));
+    if plural
+        && verb
+        && alone
+        && (towards(next) || said.get(at + 2).is_some_and(|w| words!("every each").has_hash(w.hash)))
+    {
+        return true;
+    }
     let article = words!("der die das unser unsere alle jeder jede jedes").has_hash(said[0].hash);
     let capital = at == 2 && raw(&said[1]).starts_with(char::is_uppercase);
     let german = article && capital && (word.ends_with('t') || word.ends_with("en"));

@@ -15,6 +15,7 @@ pub mod candidate;
 mod clauses;
 pub mod commands;
 mod copies;
+mod corrected;
 pub mod extraction;
 mod grammar;
 pub mod model_pass;

@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use super::borrowed::borrowed;
 use super::clauses::statements;
+use super::corrected::{behind_request, corrected};
 use super::grammar::{after_leads, is_request, listed, unquoted};
 use super::ways;
 use crate::memory::remember::remembered;
@@ -145,7 +146,17 @@ pub(super) fn quotes_speech(text: &str) -> bool {
     let mut outside = parts.next().unwrap_or_default().to_owned();
     while let Some(inside) = parts.next() {
         match parts.next() {
-            Some(after) if !inside.is_empty() && !inside.contains(' ') => outside.push_str(&[inside, after].concat()),
+            // So are a few words behind "called".
+            Some(after)
+                if !inside.is_empty()
+                    && (!inside.contains(' ')
+                        || inside.split(' ').count() <= 4
+                            && ["called ", "named ", "titled ", "heißt ", "namens "]
+                                .iter()
+                                .any(|c| outside.ends_with(c))) =>
+            {
+                outside.push_str(&[inside, after].concat());
+            }
             after => outside.push_str(&["\"", inside, after.unwrap_or_default()].concat()),
         }
     }
@@ -154,25 +165,28 @@ pub(super) fn quotes_speech(text: &str) -> bool {
         || outside.contains(" '") && outside.contains("' ")
 }
 
-/// Whether a sentence doubts, reports, asks, mocks or points at something else. Such a sentence is no statement of its
-/// speaker.
-pub fn is_no_statement(text: &str) -> bool {
+/// Whether a sentence is no statement of its speaker although a model takes it for one: it asks, plays, mocks, quotes,
+/// reports, or doubts as a whole. It lets pass what only lacks the form that is needed without a model: "the gate can hold nine barges", "orders will be kept for a year".
+pub fn is_not_meant(text: &str) -> bool {
     let text = text.trim();
     let low = lower(text);
     if text.ends_with(['?', '？', '…']) || low.ends_with("/s") || quotes_speech(text) || has_signs_of_play(text) {
         return true;
     }
     let said: Vec<Word> = unquoted(&split(text, Marks::Kept)).into_iter().filter(|w| w.word).collect();
-    [listed!("hedges"), listed!("reported"), listed!("irony")].iter().any(|list| list.stand(&said))
+    [listed!("doubted"), listed!("reported"), listed!("irony")].iter().any(|list| list.stand(&said))
+        || listed!("conditions").begin(after_leads(&said)).next().is_some()
         || listed!("pointing").stand(&said[..said.len().min(1)])
 }
 
-/// Whether a sentence links a subject with a value, and does not say that this is only so for now. A request does not.
-pub fn links_for_good(text: &str) -> bool {
-    let said: Vec<Word> = unquoted(&split(text, Marks::Kept)).into_iter().filter(|w| w.word).collect();
-    let we = said.first().is_some_and(|w| words!("we wir").has_hash(w.hash));
-    let links = we || listed!("links").stand(&said);
-    links && !listed!("passing").stand(&said)
+/// Whether a sentence asks for something, or says what is so only now: "the build is red", "at the moment …".
+pub fn asks_or_passes(text: &str) -> bool {
+    let all = unquoted(&split(text, Marks::Kept));
+    let said: Vec<Word> = all.iter().filter(|w| w.word).copied().collect();
+    let is = words!("is are was were keeps keep ist sind war waren");
+    let passes = (1..said.len())
+        .any(|at| is.has_hash(said[at - 1].hash) && listed!("passing").begin(&said[at..]).next().is_some());
+    is_request(&all, text) || listed!("moment").stand(&said) || passes
 }
 
 /// Whether a text has signs of code or of data, which nobody says.
@@ -230,11 +244,19 @@ fn sentence(text: &str) -> Vec<Told> {
     if takes_back(&all).or(takes_back(after_leads(&all))).is_some() {
         out.push(Told::TakenBack);
     }
+    // A polite request behind a statement asks nothing about it.
+    let text = match text.ends_with('?').then(|| behind_request(text)).flatten() {
+        Some(at) => &text[..at],
+        None => text,
+    };
     let asks = text.ends_with(['?', '？', ':', '…']) || lower(text).ends_with("/s");
     if text.len() > LONGEST || asks || is_code(text) || quotes_speech(text) || has_signs_of_play(text) {
         return out;
     }
-    out.extend(statements(text));
+    match corrected(text) {
+        Some(told) => out.push(told),
+        None => out.extend(statements(text)),
+    }
     out
 }
 

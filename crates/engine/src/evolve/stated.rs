@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::corrected::denied_values;
 use super::grammar::{
     BARE, SMALL, SPECIFIC_WORDS, after_leads, among, content, is_finite, is_hard, is_request, listed, names_something,
     singular, unquoted,
@@ -41,6 +42,13 @@ pub(super) fn core(part: &[Word], text: &str, next: Option<&[Word]>) -> Option<C
     let german_front =
         front.is_some() && said.get(front.unwrap_or(0)).is_some_and(|w| among!("german verbs").has_hash(w.hash));
     let said = if german_front { said } else { said[front.unwrap_or(0)..].to_vec() };
+    // "… from this year on" at the end tells since when.
+    let end = said.len().saturating_sub(4);
+    let on = said.len() > 6
+        && words!("from").has_hash(said[end].hash)
+        && words!("this next now").has_hash(said[end + 1].hash)
+        && words!("on").has_hash(said[end + 3].hash);
+    let said = if on { said[..end].to_vec() } else { said };
     if !(3..=28).contains(&said.len()) {
         return None;
     }
@@ -49,7 +57,7 @@ pub(super) fn core(part: &[Word], text: &str, next: Option<&[Word]>) -> Option<C
         at if text[..at].ends_with('`') => at - 1,
         at => at,
     };
-    let changed = front.is_some() || listed!("changed").stand(part);
+    let changed = front.is_some() || on || listed!("changed").stand(part);
     if let Some(taken) = listed!("forget").begin(&said).map(|(_, taken)| taken).max() {
         let once = said.iter().any(|w| words!("this these now today yet").has_hash(w.hash));
         let subject = content(&said[taken..], text, &[]);
@@ -109,7 +117,7 @@ pub(super) fn core(part: &[Word], text: &str, next: Option<&[Word]>) -> Option<C
         && said.iter().any(|w| is_hard(raw(w)))
         && said.iter().any(|w| words!("per pro is each je").has_hash(w.hash))
         && !listed!("passing").stand(&said)
-        && !doubted(&said)
+        && !doubted(&said, text)
     {
         let (subject, value) = key_of(&said, (0, 0), false, text, &[]);
         return (!subject.is_empty()).then_some(Core { subject, value, kind: Stated::Fact, changed, start });
@@ -146,7 +154,19 @@ pub(super) fn core(part: &[Word], text: &str, next: Option<&[Word]>) -> Option<C
         let moved =
             words!("moved switched migrated renamed replaced upgraded swapped changed bumped raised lowered increased reduced extended shortened pinned downgraded").has_hash(said.get(1)?.hash);
         let to = said.iter().any(|w| words!("to with by").has_hash(w.hash));
-        (we && moved && to).then_some((0, 2))
+        // The object before "from" and "to" is the subject of the change: "we moved CI from …".
+        let object =
+            said.iter().skip(3).position(|w| words!("from to with by").has_hash(w.hash)).map_or(2, |at| at + 3);
+        let end = words!("umgestiegen gewechselt umgezogen umgestellt migriert übergegangen")
+            .has_hash(said[said.len() - 1].hash);
+        let umgestiegen = end
+            && words!("wir").has_hash(said[0].hash)
+            && words!("sind haben").has_hash(said.get(1)?.hash)
+            && said.iter().any(|w| words!("auf zu nach").has_hash(w.hash));
+        match (we && moved && to, umgestiegen) {
+            (true, _) => Some((0, object)),
+            (_, german) => german.then_some((0, 2)),
+        }
     };
     let change = change.filter(|(_, to)| *to < said.len()).or_else(ours);
     // In "the build logs are", the verb comes after the last word that may be one.
@@ -185,7 +205,7 @@ pub(super) fn core(part: &[Word], text: &str, next: Option<&[Word]>) -> Option<C
         return None;
     }
     let rule = negated && listed!("rule").stand(&said[verb..]);
-    if doubted(&said) {
+    if doubted(&said, text) {
         return None;
     }
     if (negated && !rule || gone.is_some()) && !(negated && has_other_side(&said)) {
@@ -199,14 +219,21 @@ pub(super) fn core(part: &[Word], text: &str, next: Option<&[Word]>) -> Option<C
             return None;
         }
         let points = words!("this that these those them");
-        if listed!("passing").stand(&said[..verb.max(1)]) || said[1..].iter().any(|w| points.has_hash(w.hash)) {
+        if listed!("passing").stand(&said[..verb.max(1)])
+            || said.windows(2).any(|w| points.has_hash(w[1].hash) && !words!("like").has_hash(w[0].hash))
+        {
             return None;
         }
         let (subject, value) = key_of(&said, (verb, from), we && gone != Some(0), text, &[]);
         let subject = if subject.is_empty() { content(&said, text, &[]) } else { subject };
         return (!subject.is_empty()).then_some(Core { subject, value, kind: Stated::Gone, changed: true, start });
     }
-    if listed!("pointing inside").stand(&said[usize::from(there.is_some()) * from..]) {
+    let inside: Vec<Word> = said[usize::from(there.is_some()) * from..]
+        .iter()
+        .filter(|w| !words!("above below").has_hash(w.hash) || w.end == said[said.len() - 1].end)
+        .copied()
+        .collect();
+    if listed!("pointing inside").stand(&inside) {
         return None;
     }
     if let Some(name) = owner(subject_words, &said[verb..], text) {
@@ -234,8 +261,10 @@ pub(super) fn core(part: &[Word], text: &str, next: Option<&[Word]>) -> Option<C
             let habit = before
                 || words!("done").has_hash(w.hash)
                 || words!("are").has_hash(said[verb].hash) && words!("pushed merged").has_hash(w.hash);
+            // "Above" points at the conversation only if nothing follows that it is above of.
+            let place = words!("above below").has_hash(w.hash) && *at + 1 < behind.len();
             let came = day && *at > 0 && since.has_hash(behind[at - 1].hash);
-            !(came || how && habit || before)
+            !(came || how && habit || before || place)
         })
         .map(|(_, w)| *w)
         .collect();
@@ -349,13 +378,15 @@ pub(super) fn names_a_detail(subject: &[Word], text: &str) -> bool {
     let head =
         subject.iter().skip(1).position(|w| places.has_hash(w.hash)).map_or(subject.last(), |at| subject.get(at));
     let broken = words!("failing broken red flaky missing wrong failed crashed stuck kaputte fehlende");
+    // "Missing values are encoded as …" names a kind of values.
+    let kind = subject.len() == 2 && words!("missing").has_hash(subject[0].hash) && generic_plural(subject, text);
     let mut named = subject.iter().filter(|w| !SMALL.has_hash(w.hash)).peekable();
     let bare = named.peek().is_some() && named.all(|w| among!("bare things").has_hash(w.hash));
     let any = subject.first().is_some_and(|w| words!("every each all any").has_hash(w.hash));
     bare || !any && head.is_some_and(|w| among!("code things").has_hash(w.hash))
         || subject.iter().any(|w| is_source(&text[w.start..w.end]))
         || !any && head.is_some_and(|w| among!("widgets").has_hash(w.hash))
-        || subject.iter().any(|w| broken.has_hash(w.hash))
+        || !kind && subject.iter().any(|w| broken.has_hash(w.hash))
 }
 
 /// Whether a word is the name of a file of code.
@@ -373,7 +404,7 @@ pub(super) fn generic_plural(subject: &[Word], text: &str) -> bool {
 }
 
 /// Whether the words of a statement doubt it. "Until March 2027" and "iOS 16 or newer" do not.
-pub(super) fn doubted(said: &[Word]) -> bool {
+pub(super) fn doubted(said: &[Word], text: &str) -> bool {
     let bound = words!("newer later higher lower above below older more less greater");
     let limited = listed!("bounds").stand(said);
     let kept: Vec<Word> = said
@@ -385,7 +416,12 @@ pub(super) fn doubted(said: &[Word]) -> bool {
                 && (limited
                     || said.get(at + 1).is_some_and(|n| words!("never not").has_hash(n.hash))
                         && words!("may").has_hash(w.hash));
-            !(can || or && said.get(at + 1).is_some_and(|n| bound.has_hash(n.hash)))
+            // "15 May" is a day.
+            let month = text[w.start..w.end].starts_with("May")
+                && *at > 0
+                && (is_hard(&text[said[at - 1].start..said[at - 1].end])
+                    || words!("in until of since by").has_hash(said[at - 1].hash));
+            !(can || month || or && said.get(at + 1).is_some_and(|n| bound.has_hash(n.hash)))
         })
         .map(|(_, w)| *w)
         .collect();
@@ -471,7 +507,11 @@ pub(super) fn key_of(
         }
         // A German noun begins with a capital; a name has no article.
         let before = if at == 0 { said.get(from.wrapping_sub(1)) } else { behind.get(at - 1) };
-        before.is_some_and(|b| {
+        // "Wir sind von memoQ auf Phrase umgestiegen."
+        let goal = words!("umgestiegen gewechselt umgezogen umgestellt migriert übergegangen");
+        let goal = before.is_some_and(|b| words!("auf zu").has_hash(b.hash))
+            && behind.get(at + 1).is_some_and(|w| goal.has_hash(w.hash));
+        goal || before.is_some_and(|b| {
             words!("bei über durch von nach per heißt heißen namens").has_hash(b.hash)
                 || owners && words!("ist sind jetzt nun").has_hash(b.hash)
         })
@@ -509,6 +549,13 @@ pub(super) fn takes_over(behind: &[Word]) -> bool {
 pub(super) fn owner(subject: &[Word], behind: &[Word], text: &str) -> Option<Vec<String>> {
     let is = words!("is ist").has_hash(behind[0].hash) && listed!("owners").stand(behind);
     let takes = takes_over(behind);
+    // "CI runs on Woodpecker" tells where it runs; whoever owns something owns it without a preposition.
+    let place = behind
+        .get(1)
+        .is_some_and(|w| among!("prepositions").has_hash(w.hash) || words!("from through via every").has_hash(w.hash));
+    if place && words!("runs manages leads handles").has_hash(behind[0].hash) {
+        return None;
+    }
     if listed!("owning").begin(behind).next().is_none() && !is && !takes {
         return None;
     }
@@ -525,15 +572,7 @@ pub(super) fn owner(subject: &[Word], behind: &[Word], text: &str) -> Option<Vec
 /// Returns the values that a statement says were so before: "moved from port 1 to port 2", "replaced X with Y",
 /// "… instead of X".
 pub(super) fn former(said: &[Word], text: &str) -> BTreeSet<String> {
-    let raw = |w: &Word| &text[w.start..w.end];
-    let values = |part: &[Word]| -> Vec<String> {
-        let named = part.iter().filter(|w| {
-            names_something(raw(w), false)
-                || among!("products").has_hash(w.hash)
-                || words!(SPECIFIC_WORDS).has_hash(w.hash)
-        });
-        named.map(|w| lower(raw(w))).collect()
-    };
+    let values = |part: &[Word]| values(part, text);
     let mut out = BTreeSet::new();
     let ends = words!("to with by into and nach auf durch zu but sondern");
     for at in 0..said.len() {
@@ -554,8 +593,21 @@ pub(super) fn former(said: &[Word], text: &str) -> BTreeSet<String> {
     out
 }
 
+/// Returns the words that can be values: numbers, paths, names, days.
+pub(super) fn values(part: &[Word], text: &str) -> Vec<String> {
+    let raw = |w: &Word| &text[w.start..w.end];
+    let named = part.iter().filter(|w| {
+        names_something(raw(w), false) || among!("products").has_hash(w.hash) || words!(SPECIFIC_WORDS).has_hash(w.hash)
+    });
+    named.map(|w| lower(raw(w))).collect()
+}
+
 /// Returns the values that a sentence says were so before.
 pub fn former_values(text: &str) -> BTreeSet<String> {
+    let denied = denied_values(text);
+    if !denied.is_empty() {
+        return denied.into_iter().collect();
+    }
     let said: Vec<Word> = unquoted(&split(text, Marks::Kept)).into_iter().filter(|w| w.word).collect();
     if listed!("changed").stand(&said) || listed!("change verbs").stand(&said) || listed!("former").stand(&said) {
         former(&said, text)
@@ -576,12 +628,19 @@ pub(super) fn forbidden(said: &[Word], text: &str, start: usize) -> Option<Core>
     let forbids = forbids.or((closed || darf).then_some((0, 0)));
     let alone = listed!("leave alone").begin(said).next().is_some();
     let guarded = listed!("guarded").stand(said) || words!("alone").has_hash(said[said.len() - 1].hash);
+    // "Never overwrite …": whatever verb stands behind a "never" at the beginning, it is forbidden.
+    let first = words!("never ever niemals").has_hash(said[0].hash) && said.len() > 2;
+    let verb =
+        said.get(1).map(raw).is_some_and(|v| v.len() > 2 && v.chars().all(char::is_lowercase) && !v.ends_with('s'));
+    let guarded = guarded || first && verb && !SMALL.has_hash(said[1].hash) && raw(&said[1]) != "mind";
     let path = |w: &Word| {
         raw(w).contains('/')
             || text[w.end..].starts_with('/')
             || is_hard(raw(w)) && !raw(w).chars().all(|c| c.is_ascii_digit())
     };
-    let thing = said.iter().any(path)
+    let hours = first && said.iter().any(|w| is_hard(raw(w)));
+    let thing = hours
+        || said.iter().any(path)
         || said.iter().any(|w| {
             words!("main master production prod live staging release branch branches database cluster").has_hash(w.hash)
         })
@@ -589,7 +648,7 @@ pub(super) fn forbidden(said: &[Word], text: &str, start: usize) -> Option<Core>
     if forbids.is_none() && !alone || !guarded && !closed || !thing && !closed {
         return None;
     }
-    if doubted(said)
+    if doubted(said, text)
         || said.iter().any(|w| words!("i i'm i've me my yet now today this ich mir noch jetzt heute").has_hash(w.hash))
     {
         return None;

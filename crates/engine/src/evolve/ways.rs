@@ -28,7 +28,10 @@ fn key(named: &[Word], text: &str) -> Option<String> {
         Some((last, rest)) if trailing(&last) => rest.to_vec(),
         _ => named,
     };
-    let once = listed!("pointing").stand(&named) || listed!("one-off").stand(&named);
+    // In "when an animal dies" it is an English verb.
+    let dies = |w: &&Word| words!("dies").has_hash(w.hash) && named.len() > 1 && w.start > named[0].start;
+    let pointed: Vec<Word> = named.iter().filter(|w| !dies(w)).copied().collect();
+    let once = listed!("pointing").stand(&pointed) || listed!("one-off").stand(&named);
     // "The new field" is one that is being made; "a new tenant" is any.
     let new = named.windows(2).any(|w| {
         words!("the die den das der").has_hash(w[0].hash) && words!("new neue neuen neues").has_hash(w[1].hash)

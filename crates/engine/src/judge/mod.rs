@@ -11,6 +11,7 @@ pub mod decay;
 pub mod learned;
 pub mod model;
 pub mod score;
+mod shape;
 
 use std::collections::BTreeMap;
 

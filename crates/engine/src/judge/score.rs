@@ -1,10 +1,12 @@
 //! Judges the importance and the category of messages by words (R11.2). Pure; the lists are `words.txt`.
 //!
 //! A short message can only be sentiment or acknowledgment. A word does not count if one of the three words before it
-//! negates it: "not great" is no praise. Whole words are compared: "bright" does not contain "right".
+//! negates it: "not great" is no praise. Whole words are compared: "bright" does not contain "right". A longer message
+//! without a listed word is judged by the shape of its sentences ([`super::shape`]).
 
 use std::sync::LazyLock;
 
+use super::shape::shape;
 use crate::scope::named;
 use crate::text::blocks::{Reach, blocks};
 use crate::text::language::section;
@@ -18,6 +20,9 @@ pub const SHORT: usize = 50;
 
 /// Number of words before a word in which a negation is looked for.
 const WINDOW: usize = 3;
+
+/// Number of words of a clause behind which no word of assent counts.
+const ASSENT: usize = 3;
 
 /// Maximum size of a message that is read whole, and of either end that is read of a longer one, in bytes.
 const REACH: Reach = Reach { whole: 6_000, ends: 2_000 };
@@ -143,6 +148,10 @@ pub fn explained(text: &str, weights: &Weights) -> Explained {
                 if is_denied(said, &plain, at, &all) && !denies_itself(&plain[at..at + taken]) {
                     continue;
                 }
+                // "Exactly!" agrees, "at exactly two gigabytes" does not: assent stands at the beginning of a clause.
+                if category == Category::Acknowledgment && words_before(said, &plain, at, &all) >= ASSENT {
+                    continue;
+                }
                 let word = said[plain[at].start..plain[at + taken - 1].end].to_lowercase();
                 let found = &mut hits[category as usize];
                 if !found.contains(&word) {
@@ -163,6 +172,15 @@ pub fn explained(text: &str, weights: &Weights) -> Explained {
         let words = Category::ALL.into_iter().map(|c| (c, hits[c as usize].clone()));
         words.filter(|(_, words)| !words.is_empty()).collect()
     };
+    if best.is_none() && !short {
+        let plain = blocks(text, REACH).into_iter().filter(|b| !b.pasted && !b.document);
+        let shaped = plain.map(|b| b.range).find_map(|range| shape(&text[range]));
+        if let Some((category, words)) = shaped {
+            let base = weights.of(category);
+            let verdict = Verdict { category: Some(category), importance: base, words: vec![words] };
+            return Explained { verdict, base, more: 0, short, found: found(&hits) };
+        }
+    }
     let Some(category) = best else {
         let base = if short { TRIVIAL } else { PLAIN };
         let verdict = Verdict { importance: base, ..Verdict::default() };
@@ -174,11 +192,22 @@ pub fn explained(text: &str, weights: &Weights) -> Explained {
     Explained { verdict, base, more, short, found }
 }
 
-/// Whether one of the three words before a word negates it, in the same clause.
-fn is_denied(text: &str, plain: &[Word], at: usize, all: &[Word]) -> bool {
+/// Returns the number of words of the same clause before a word.
+fn words_before(text: &str, plain: &[Word], at: usize, all: &[Word]) -> usize {
+    let from = clause_of(text, plain, at, all);
+    plain[..at].iter().rev().take_while(|w| w.start >= from).count()
+}
+
+/// Returns where the clause of a word begins.
+fn clause_of(text: &str, plain: &[Word], at: usize, all: &[Word]) -> usize {
     let start = plain[at].start;
     let clause = all.iter().filter(|w| !w.word && w.start < start && ",;:.!?".contains(&text[w.start..w.end]));
-    let from = clause.map(|w| w.end).max().unwrap_or(0);
+    clause.map(|w| w.end).max().unwrap_or(0)
+}
+
+/// Whether one of the three words before a word negates it, in the same clause.
+fn is_denied(text: &str, plain: &[Word], at: usize, all: &[Word]) -> bool {
+    let from = clause_of(text, plain, at, all);
     let before = plain[at.saturating_sub(WINDOW)..at].iter().filter(|w| w.start >= from);
     before.copied().any(|w| NEGATIONS.begin(&[w]).next().is_some())
 }
@@ -230,7 +259,7 @@ mod tests {
         assert_eq!(chunk([], &Weights::default()).importance, TRIVIAL);
     }
 
-    /// Tests three hundred sentences written for this test, by category.
+    /// Tests four hundred sentences written for this test, by category.
     #[test]
     fn labelled_statements_are_told_apart() {
         let mut table: Vec<(usize, usize, usize)> = vec![(0, 0, 0); Category::ALL.len() + 1];
@@ -250,13 +279,13 @@ mod tests {
                 wrong.push(format!("{label} as {found}: {text}"));
             }
         }
+        println!("{right} of {all}\n{wrong:#?}");
         for (at, (labelled, found, both)) in table.iter().enumerate() {
             let name = Category::ALL.get(at).map_or("none", |c| c.name());
             let share = |of: usize| *both as f64 / of.max(1) as f64;
             println!("{name:<15} {labelled:>3} recall {:.2} precision {:.2}", share(*labelled), share(*found));
             assert!(share(*labelled) >= 0.7 && share(*found) >= 0.7, "{name}: {wrong:#?}");
         }
-        println!("{right} of {all}\n{wrong:#?}");
-        assert!(all >= 300 && right as f64 >= 0.8 * all as f64, "{right} of {all}: {wrong:#?}");
+        assert!(all >= 420 && right as f64 >= 0.8 * all as f64, "{right} of {all}: {wrong:#?}");
     }
 }
