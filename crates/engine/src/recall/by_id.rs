@@ -70,7 +70,8 @@ enum Found {
 }
 
 fn of_turn(at: &AssistantHome, tx: &Read, id: TurnId, live: &Live, for_program: bool) -> Result<Found> {
-    let Some(turn) = read::find_turn(tx, &Opener::of_one(), at.agent_no, id)?.filter(|turn| !turn.text.is_empty()) else {
+    let Some(turn) = read::find_turn(tx, &Opener::of_one(), at.agent_no, id)?.filter(|turn| !turn.text.is_empty())
+    else {
         return Ok(Found::Nothing);
     };
     if live.holds(tx, id)? {
