@@ -52,7 +52,7 @@ impl Transport for OpenAi {
                 Err(Silence::Status(status)) if status.is_about_the_form() => {
                     is_form_known &= !status.is_about_the_answer();
                     refused = Some(self.address.failure(&status));
-                    if matches!(refused, Some(Failure::Refused(_))) {
+                    if status.is_hopeless() {
                         break;
                     }
                 }

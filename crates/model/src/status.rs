@@ -24,6 +24,38 @@ const TOO_LONG: [&str; 3] = ["too long", "too many tokens", "maximum number of t
 /// The same in words that can mean nothing else: a server that fails may also say that something took too long.
 const PAST_THE_CONTEXT: [&str; 4] = ["context length", "context_length", "context size", "context window"];
 
+/// The model's name is wrong.
+const WRONG_MODEL: [&str; 8] = [
+    "model_not_found",
+    "invalid model",
+    "unknown model",
+    "model not found",
+    "no such model",
+    "model does not exist",
+    "not a valid model",
+    "unsupported_model",
+];
+
+/// The question's own words are the reason, so that another question may be accepted: their form, or a filter of what may
+/// be asked.
+const ABOUT_THE_INPUT: [&str; 15] = [
+    "prompt",
+    "messages",
+    "text content",
+    "input is",
+    "input text",
+    "input length",
+    "invalid utf",
+    "surrogate",
+    "content filter",
+    "content_filter",
+    "content policy",
+    "content_policy",
+    "safety",
+    "moderation",
+    "flagged",
+];
+
 /// The key is not accepted; some servers say so with status 400.
 const BAD_KEY: [&str; 4] = ["incorrect api key", "invalid api key", "api key not valid", "invalid_api_key"];
 
@@ -120,6 +152,19 @@ impl Status {
             && !self.is_about_the_key()
     }
 
+    /// Whether no other form of the request helps: the model's name is wrong, or there is nothing left to spend.
+    pub fn is_hopeless(&self) -> bool {
+        self.has(&NOTHING_LEFT) || self.has(&WRONG_MODEL)
+    }
+
+    /// Whether the request is refused for a reason that lies in the settings: it says nothing about the question, so
+    /// every other question would be refused, too.
+    fn is_about_the_settings(&self) -> bool {
+        matches!(self.status, 400 | 405 | 415 | 422 | 501)
+            && !self.is_about_the_answer()
+            && (self.has(&WRONG_MODEL) || !self.has(&ABOUT_THE_INPUT))
+    }
+
     /// Whether the server itself checked the model's words against the form and did not find it. That says nothing about
     /// the forms it accepts.
     pub fn is_about_the_answer(&self) -> bool {
@@ -150,6 +195,10 @@ impl Status {
             404 => Failure::Refused(format!("there is no such model or address at {at}")),
             _ if self.is_too_long() => Failure::Unusable(format!("the question is longer than it takes, says {at}")),
             408 | 425 | 429 | 500..=599 => Failure::Later { why: at, after: self.after },
+            _ if self.has(&WRONG_MODEL) => Failure::Refused(format!("there is no such model at {at}")),
+            _ if self.is_about_the_settings() => Failure::Refused(format!(
+                "no request is accepted by {at}: the model's name, the address or an option of it is wrong"
+            )),
             _ => Failure::Unusable(format!("the question is not accepted by {at}")),
         }
     }
@@ -205,6 +254,27 @@ mod tests {
         assert!(said(302, "").contains("redirects are not followed"));
         assert!(said(404, "<html>").contains("no such model or address"));
         assert!(said(400, r#"{"error":"prompt is too long"}"#).contains("longer than it takes"));
+    }
+
+    #[test]
+    fn a_400_that_says_nothing_about_the_question_is_about_the_settings() {
+        for body in [
+            r#"{"error":{"message":"invalid model ID","type":"invalid_request_error"}}"#,
+            r#"{"error":{"message":"The model `gpt-9` does not exist","code":"model_not_found"}}"#,
+            r#"{"error":{"message":"Unrecognized request argument supplied: reasoning","type":"invalid_request_error"}}"#,
+            r#"{"error":{"message":"temperature: Extra inputs are not permitted"}}"#,
+            "",
+        ] {
+            assert!(said(400, body).starts_with("it refuses: "), "{body}: {}", said(400, body));
+        }
+        for body in [
+            r#"{"error":{"message":"messages: text content blocks must be non-empty"}}"#,
+            r#"{"error":{"message":"invalid prompt: it has a lone surrogate"}}"#,
+            r#"{"error":{"message":"Failed to validate JSON","code":"json_validate_failed"}}"#,
+            r#"{"error":{"message":"Your request was rejected by our safety system","code":"content_policy_violation"}}"#,
+        ] {
+            assert!(said(400, body).starts_with("its answer cannot be used"), "{body}: {}", said(400, body));
+        }
     }
 
     /// The shapes in which servers of the same protocols report the same errors, with words of our own.
