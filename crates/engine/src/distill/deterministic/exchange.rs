@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::commands;
 use super::marks::{Mark, statements};
 use super::prompt::{self, Prompt, Purpose};
+use super::tables;
 use crate::distill::Said;
 use crate::distill::work_state::has_calls;
 use crate::event::{Role, TurnKind};
@@ -26,6 +27,8 @@ pub struct Message {
     pub title: Option<String>,
     /// The commands that the message leaves to the person, with the sentence above them.
     pub commands: Option<String>,
+    /// What the rows of its tables say is done.
+    pub done_rows: Vec<String>,
 }
 
 /// A prompt and everything up to the next one, in the main lane.
@@ -128,7 +131,8 @@ pub fn exchanges(turns: &[Said]) -> Vec<Exchange> {
                 let statements = statements(text, Speaker::Model, finals.contains_key(&at));
                 let numbers = numbers(text, &statements);
                 let (title, commands) = (title(text), commands::left_to_person(text, &statements));
-                open.remarks.push(Message { turn: said.id, at, statements, numbers, title, commands });
+                let done_rows = tables::done_rows(text);
+                open.remarks.push(Message { turn: said.id, at, statements, numbers, title, commands, done_rows });
                 called = false;
                 before = Some(said);
             }
@@ -144,7 +148,8 @@ pub fn exchanges(turns: &[Said]) -> Vec<Exchange> {
         // A message that ends by announcing the next step does not end the work.
         // "Let me know if it works" announces none.
         let announces = |s: &Statement| Mark::Announcement.is_in(s) && !Mark::Courtesy.is_in(s);
-        let goes_on = |m: &Message| m.statements.iter().rev().take(2).any(announces);
+        // "Here is what was completed:" above a table announces the table.
+        let goes_on = |m: &Message| m.done_rows.is_empty() && m.statements.iter().rev().take(2).any(announces);
         called |= open.worked && open.remarks.last().is_some_and(goes_on);
         open.close(called, true);
         out.push(open);

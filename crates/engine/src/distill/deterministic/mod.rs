@@ -20,6 +20,7 @@ mod requirements;
 mod sections;
 mod stated;
 mod story;
+mod tables;
 #[cfg(test)]
 mod tests;
 
@@ -70,6 +71,15 @@ pub fn distil(request: &Request) -> Distillate {
     sub_agents(turns, &mut told);
     let open = Open::of(&exchanges, &before, &settled, goal.as_ref());
     let requirements = requirements::requirements(&before, &work, &exchanges);
+    // A plan of an earlier message keeps its empty boxes after a later one reports the work.
+    let said_at = |turn: &TurnId| exchanges.iter().flat_map(Exchange::messages).find(|m| m.turn == *turn).map(|m| m.at);
+    let mut work = work;
+    for (_, boxes) in &mut work.checkboxes {
+        boxes.retain(|b| {
+            let at = b.task.item.turns.last().and_then(said_at);
+            b.task.status != Status::Open || at.is_none_or(|at| !settled.after(at, &Bag::of(&b.task.item.text)))
+        });
+    }
     let mut out = written(goal, told, open, work, &settled, &reported);
     out.requirements = requirements;
     out.proposals = proposals(turns);
@@ -149,6 +159,9 @@ fn settled(exchanges: &[Exchange], events: &[Event]) -> Settled {
             let heard = !exchange.worked && exchange.prompt.as_ref().is_some_and(Prompt::promises);
             for s in message.statements.iter().filter(|s| answer::completes(s) && !heard) {
                 settled.add(message.at, s.bag().clone());
+            }
+            for row in &message.done_rows {
+                settled.add(message.at, Bag::of(row));
             }
             if message.statements.iter().any(|s| Mark::Merged.is_in(s)) {
                 settled.merged.push(message.turn);
@@ -235,7 +248,7 @@ fn written(
         goal,
         constraints: told.constraints.into_items(),
         requirements: Vec::new(),
-        done: told.done.into_items(),
+        done: told.done.into_items().into_iter().filter(|item| says_what(&item.text)).collect(),
         in_progress: open.in_progress.into_items(),
         blocked: open.blocked.into_items(),
         fixed: told.fixed.into_items(),
@@ -246,6 +259,12 @@ fn written(
         context: told.context.into_items(),
         proposals: Vec::new(),
     }
+}
+
+/// Whether a line says what was done: "Done." alone does not.
+fn says_what(text: &str) -> bool {
+    let letters = text.chars().filter(|c| c.is_alphanumeric()).count();
+    text.split_whitespace().nth(1).is_some() || letters > 12 || text.chars().any(|c| c as u32 > 0x2e80) && letters > 4
 }
 
 fn put(list: &mut List, item: &Item, weight: u8) {

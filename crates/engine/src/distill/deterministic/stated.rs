@@ -79,6 +79,7 @@ impl Told {
             choices::answered(&mut told.decisions, exchange, exchanges[..i].last());
             choices::confirmed(&mut told.decisions, exchange);
             told.reported(exchange);
+            told.tabled(exchange);
             let next = exchanges.get(i + 1).and_then(|e| e.prompt.as_ref());
             told.model(exchange, i + 1 == exchanges.len(), next.is_some_and(Prompt::complains));
         }
@@ -231,6 +232,14 @@ impl Told {
         let said = answer.statements.iter().filter(|s| s.words() <= REPORTED && reports(s));
         for s in said.filter(|s| !Mark::Announcement.is_in(s)).take(1) {
             self.done.add(&s.text, answer.turn, 0);
+        }
+    }
+
+    /// Adds what the table of a report says is done.
+    fn tabled(&mut self, exchange: &Exchange) {
+        let Some(answer) = exchange.answer.as_ref().filter(|_| exchange.worked) else { return };
+        for row in &answer.done_rows {
+            self.done.add(row, answer.turn, 1);
         }
     }
 
