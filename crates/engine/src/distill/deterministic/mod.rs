@@ -71,20 +71,23 @@ pub fn distil(request: &Request) -> Distillate {
     sub_agents(turns, &mut told);
     let open = Open::of(&exchanges, &before, &settled, goal.as_ref());
     let requirements = requirements::requirements(&before, &work, &exchanges);
-    // A plan of an earlier message keeps its empty boxes after a later one reports the work.
-    let said_at = |turn: &TurnId| exchanges.iter().flat_map(Exchange::messages).find(|m| m.turn == *turn).map(|m| m.at);
     let mut work = work;
     for (_, boxes) in &mut work.checkboxes {
-        boxes.retain(|b| {
-            let at = b.task.item.turns.last().and_then(said_at);
-            b.task.status != Status::Open || at.is_none_or(|at| !settled.after(at, &Bag::of(&b.task.item.text)))
-        });
+        boxes.retain(|b| b.task.status != Status::Open || !is_reported(&b.task.item, &exchanges, &settled));
     }
     let mut out = written(goal, told, open, work, &settled, &reported);
     out.requirements = requirements;
     out.proposals = proposals(turns);
     once::once(&mut out);
     out
+}
+
+/// Whether a message after that of an empty box reports its work: a plan keeps its boxes as they were written.
+fn is_reported(item: &Item, exchanges: &[Exchange], settled: &Settled) -> bool {
+    let messages = || exchanges.iter().flat_map(Exchange::messages);
+    let Some(plan) = messages().find(|m| item.turns.contains(&m.turn)) else { return false };
+    let mut rows = messages().filter(|m| m.at > plan.at).flat_map(|m| &m.done_rows);
+    rows.any(|row| tables::is_about(row, &item.text)) || settled.after(plan.at, &Bag::of(&item.text))
 }
 
 /// Returns the earlier distillate without the state that the tracker carries on itself, and with the program's newest

@@ -215,7 +215,7 @@ impl Open {
                 .statements
                 .iter()
                 .filter(|s| (promises(s) || Mark::ToDo.is_in(s)) && !s.text.ends_with([':', '：']))
-                .filter(|s| s.label != Label::Done && !says_done(s) && !only_notes(s))
+                .filter(|s| s.label != Label::Done && !says_done(s) && !only_notes(s) && !tells_a_habit(&s.text))
             {
                 if !settled.after(message.at, s.bag()) {
                     self.loops.add(&s.text, message.turn, 3);
@@ -242,7 +242,7 @@ impl Open {
             .filter(|s| !Mark::Hypothetical.is_in(s) || s.label == Label::Offer && serves(&s.text))
             .filter(|s| s.ticked != Some(true) && !Mark::Courtesy.is_in(s))
             // A file name alone does not say what is to be done with the file.
-            .filter(|s| !says_done(s) && !names_a_file(&s.text) && !only_notes(s))
+            .filter(|s| !says_done(s) && !names_a_file(&s.text) && !only_notes(s) && !tells_a_habit(&s.text))
             .filter(|s| age < ANSWERS || is_left_to_person(s))
         {
             match s.label {
@@ -571,6 +571,15 @@ fn last_clause(text: &str) -> &str {
         .map(|(_, clause)| clause)
         .min_by_key(|clause| clause.len())
         .unwrap_or(text)
+}
+
+/// Whether a sentence says what the model does each time, which is no promise: "whenever you ask, I'll load the skill".
+fn tells_a_habit(text: &str) -> bool {
+    let habit = phrases!(
+        "whenever / each|every|any time / by default / from now on / jedes mal / immer wenn / ab jetzt|sofort / chaque fois / désormais / cada vez / siempre que / a partir de ahora / ogni volta / d'ora in poi / každé / каждый раз"
+    );
+    let east = ["时，我会", "时我会", "时，我就会", "每次", "とき、私は", "たびに"];
+    habit.stand_in(text) || east.iter().any(|part| text.contains(part))
 }
 
 /// Whether an offer says that the model does it: "if you want, I can add the tests", "wenn du magst, baue ich es um".

@@ -237,7 +237,7 @@ impl Told {
 
     /// Adds what the table of a report says is done.
     fn tabled(&mut self, exchange: &Exchange) {
-        let Some(answer) = exchange.answer.as_ref().filter(|_| exchange.worked) else { return };
+        let Some(answer) = &exchange.answer else { return };
         for row in &answer.done_rows {
             self.done.add(row, answer.turn, 1);
         }

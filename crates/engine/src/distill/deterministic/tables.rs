@@ -5,6 +5,7 @@
 
 use crate::text::patterns::phrases;
 use crate::text::plain::{cut, lower};
+use crate::text::similarity::Bag;
 
 /// Signs that say that something is done, and signs that say that it is not.
 const TICKS: [char; 5] = ['✓', '✔', '✅', '☑', '🗸'];
@@ -30,6 +31,17 @@ pub fn done_rows(text: &str) -> Vec<String> {
         }
     }
     out
+}
+
+/// Whether a row is about an item of a plan: the item has all words of the row's name, or the row's name is a file's in
+/// capitals. "GitHub Actions: …" is about "Add GitHub Actions release workflow".
+pub fn is_about(row: &str, item: &str) -> bool {
+    let name = row.split_once(": ").map_or(row, |(name, _)| name);
+    let (of_name, of_item) = (Bag::of(name), Bag::of(item));
+    let in_capitals = name.len() > 2 && name.chars().all(|c| c.is_ascii_uppercase());
+    let low = lower(item);
+    of_name.len() > 1 && of_name.shared(&of_item) == of_name.len()
+        || in_capitals && low.split(|c: char| !c.is_alphanumeric()).any(|word| word == lower(name))
 }
 
 fn rows_of(table: &[Vec<&str>], out: &mut Vec<String>) {
@@ -90,6 +102,18 @@ fn bare(cell: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_row_is_about_the_item_that_has_its_name() {
+        for (row, item, about) in [
+            ("GitHub Actions: triggers on a tag", "Add GitHub Actions release workflow", true),
+            ("CHANGELOG: mapped to the history", "Rewrite `CHANGELOG.md` in another format", true),
+            ("Tags: pushed", "Tag `v1.4.1` and cut the first release", false),
+            ("GitHub repo: created", "Add GitHub Actions release workflow", false),
+        ] {
+            assert_eq!(is_about(row, item), about, "{row} | {item}");
+        }
+    }
 
     #[test]
     fn rows_with_a_state_are_told_from_comparisons() {
