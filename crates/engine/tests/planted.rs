@@ -141,7 +141,7 @@ fn play(world: &World, score: &mut Score) {
             assert!(!c.text.to_lowercase().contains(word), "{word} in {}", c.text);
         }
     }
-    // What is no longer true does not count any more, once the new state is known.
+    // A statement that is no longer true must not count once the new one is known.
     let last = world.sessions.len() - 1;
     for m in engine.memories(&Default::default(), usize::MAX).unwrap().memories {
         let low = m.file.title.to_lowercase();

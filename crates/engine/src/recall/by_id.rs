@@ -64,7 +64,7 @@ pub(super) fn items(
 /// The thing with an id.
 enum Found {
     Thing(Box<Item>, Scope),
-    /// It is there and not given: the reason.
+    /// Exists, but is not given: the reason.
     Withheld(&'static str),
     Nothing,
 }

@@ -27,7 +27,7 @@ pub struct Message {
     pub title: Option<String>,
     /// The commands that the message leaves to the person, with the sentence above them.
     pub commands: Option<String>,
-    /// What the rows of its tables say is done.
+    /// Its table rows that say something is done, as sentences.
     pub done_rows: Vec<String>,
 }
 
