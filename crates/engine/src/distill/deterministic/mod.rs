@@ -84,10 +84,8 @@ pub fn distil(request: &Request) -> Distillate {
 
 /// Whether a message after that of an empty box reports its work: a plan keeps its boxes as they were written.
 fn is_reported(item: &Item, exchanges: &[Exchange], settled: &Settled) -> bool {
-    let messages = || exchanges.iter().flat_map(Exchange::messages);
-    let Some(plan) = messages().find(|m| item.turns.contains(&m.turn)) else { return false };
-    let mut rows = messages().filter(|m| m.at > plan.at).flat_map(|m| &m.done_rows);
-    rows.any(|row| tables::is_about(row, &item.text)) || settled.after(plan.at, &Bag::of(&item.text))
+    let plan = exchanges.iter().flat_map(Exchange::messages).find(|m| item.turns.contains(&m.turn));
+    plan.is_some_and(|plan| settled.has(plan.at, &item.text, &Bag::of(&item.text)))
 }
 
 /// Returns the earlier distillate without the state that the tracker carries on itself, and with the program's newest
@@ -165,6 +163,7 @@ fn settled(exchanges: &[Exchange], events: &[Event]) -> Settled {
             }
             for row in &message.done_rows {
                 settled.add(message.at, Bag::of(row));
+                settled.rows.push((message.at, row.clone()));
             }
             if message.statements.iter().any(|s| Mark::Merged.is_in(s)) {
                 settled.merged.push(message.turn);

@@ -7,6 +7,7 @@ use super::list::{JOIN, List};
 use super::marks::{Mark, statements};
 use super::prompt::{Prompt, Purpose, joined, lists_itself, names_a_file, weight, weight_of};
 use super::stated::taken_back;
+use super::tables;
 use crate::distill::over::says_over;
 use crate::lineage::distillate::{Distillate, Item};
 use crate::scope::TurnId;
@@ -231,7 +232,7 @@ impl Open {
         // `stands`: later answers could not go on either.
         let quiet = later.iter().all(|e| !e.edited);
         let stands = quiet && later.iter().all(is_stopped);
-        let open = |s: &Statement| !settled.after(answer.at, s.bag());
+        let open = |s: &Statement| !settled.has(answer.at, &s.text, s.bag());
         if let Some(commands) = answer.commands.as_ref().filter(|_| last) {
             self.next.add(commands, answer.turn, 3);
         }
@@ -630,6 +631,8 @@ pub struct Completed {
 #[derive(Default)]
 pub struct Settled {
     pub found: Vec<Completed>,
+    /// Rows of tables that say something is done, each with its position.
+    pub rows: Vec<(usize, String)>,
     /// Turns that say that something was merged.
     pub merged: Vec<TurnId>,
     /// Position of the last commit.
@@ -639,6 +642,11 @@ pub struct Settled {
 impl Settled {
     pub fn add(&mut self, at: usize, bag: Bag) {
         self.found.push(Completed { at, bag });
+    }
+
+    /// Whether an item of a plan was completed after it was said, also by a table's row with its name.
+    pub fn has(&self, at: usize, item: &str, bag: &Bag) -> bool {
+        self.after(at, bag) || self.rows.iter().any(|(of_row, row)| *of_row > at && tables::is_about(row, item))
     }
 
     /// Whether something was merged after the last of these turns.
