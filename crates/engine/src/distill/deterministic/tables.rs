@@ -57,7 +57,7 @@ fn rows_of(table: &[Vec<&str>], out: &mut Vec<String>) {
     let named = head.iter().position(is_state);
     // "| Offline | ✅ | ❌ |" compares two things.
     let crossed = |cell: &&str| cell.contains(CROSSES);
-    if named.is_none() && rows.iter().flatten().any(|cell| crossed(&cell)) {
+    if named.is_none() && rows.iter().flatten().any(crossed) {
         return;
     }
     for row in rows {
