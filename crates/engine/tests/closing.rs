@@ -1,5 +1,5 @@
-//! Opening and closing of loops: loops that distillation made into files, the summariser a pass is given, copies of
-//! conversations, and the pages that follow.
+//! Opening and closing of loops: loops that distillation made into files, copies of conversations, and the pages that
+//! follow.
 
 use std::cell::RefCell;
 
@@ -24,17 +24,17 @@ use serde_json::{Value, json};
 use crate::tree::rest;
 use crate::world::{GLOBAL, NOON, World};
 
-const MINUTE: i64 = 60_000;
-const HOUR: i64 = 60 * MINUTE;
+pub const MINUTE: i64 = 60_000;
+pub const HOUR: i64 = 60 * MINUTE;
 
 /// A home in which one program talks, in a project of its own.
-struct Story {
-    world: World,
-    home: Home,
+pub struct Story {
+    pub world: World,
+    pub home: Home,
 }
 
 impl Story {
-    fn at(now: i64) -> Story {
+    pub fn at(now: i64) -> Story {
         let world = World::at(Clock::Fixed(now));
         std::fs::create_dir_all(world.path("project/.git")).unwrap();
         std::fs::create_dir_all(world.path("other/.git")).unwrap();
@@ -43,7 +43,7 @@ impl Story {
     }
 
     /// Writes lines into the file of a session and imports it.
-    fn tells(&self, session: &str, lines: &[Value]) {
+    pub fn tells(&self, session: &str, lines: &[Value]) {
         let name = format!("{session}.jsonl");
         for line in lines {
             let mut line = line.clone();
@@ -55,13 +55,13 @@ impl Story {
         self.world.import_as(&GLOBAL, &[&name]);
     }
 
-    fn assistant(&self) -> AssistantHome<'_> {
+    pub fn assistant(&self) -> AssistantHome<'_> {
         let agent = AgentId::main();
         AssistantHome::create(&self.home, &self.world.ledger, &agent, self.world.agent_no(), "test", TimeZone::UTC)
             .unwrap()
     }
 
-    fn distilled(&self, by: &dyn Summarizer) -> Distilled {
+    pub fn distilled(&self, by: &dyn Summarizer) -> Distilled {
         let at = self.assistant();
         distil_by(&Pass::new(&at, Limits::default()).summarized_by(by), None, &mut |_| {}).unwrap()
     }
@@ -98,7 +98,7 @@ impl Story {
         std::fs::read_to_string(self.assistant().files.shown().join(path.as_str())).unwrap()
     }
 
-    fn nodes(&self) -> Vec<(String, String, String)> {
+    pub fn nodes(&self) -> Vec<(String, String, String)> {
         let conn = self.world.sql();
         let mut statement = conn.prepare("SELECT node_no FROM nodes WHERE length(key) > 0 ORDER BY node_no").unwrap();
         let ids: Vec<i64> = statement.query_map([], |r| r.get(0)).unwrap().map(Result::unwrap).collect();
@@ -113,21 +113,22 @@ impl Story {
     }
 }
 
-fn said(id: &str, role: &str, minute: i64, text: &str) -> Value {
+pub fn said(id: &str, role: &str, minute: i64, text: &str) -> Value {
     json!({"id": id, "role": role, "text": text, "at": NOON + minute * MINUTE})
 }
 
 /// Enough words for a summary to be shorter than them.
-const WORDS: &str = "We look at the orders and at the tables they stand in, and write down what there is to be done.";
+pub const WORDS: &str =
+    "We look at the orders and at the tables they stand in, and write down what there is to be done.";
 
 /// A model that understands two words: the text after TODO is open, the text after DONE is done.
-struct Model<'a> {
-    story: Option<&'a Story>,
-    asked: RefCell<Vec<Kind>>,
+pub struct Model<'a> {
+    pub story: Option<&'a Story>,
+    pub asked: RefCell<Vec<Kind>>,
 }
 
 impl<'a> Model<'a> {
-    fn new() -> Model<'a> {
+    pub fn new() -> Model<'a> {
         Model { story: None, asked: RefCell::default() }
     }
 }
@@ -169,7 +170,7 @@ impl Summarizer for Model<'_> {
 }
 
 /// Makes a session that owes something when its program compacts it.
-fn owing(story: &Story, title: &str) {
+pub fn owing(story: &Story, title: &str) {
     story.tells(
         "one",
         &[
@@ -181,7 +182,7 @@ fn owing(story: &Story, title: &str) {
 }
 
 /// Continues that session with a report of what was done.
-fn ending(story: &Story, said_last: &[&str]) {
+pub fn ending(story: &Story, said_last: &[&str]) {
     let mut lines = vec![said("c", "user", 90, WORDS)];
     for (n, text) in said_last.iter().enumerate() {
         lines.push(said(&format!("d{n}"), "assistant", 91 + n as i64, &format!("{text}\n{WORDS}")));
@@ -224,7 +225,7 @@ fn the_end_of_a_session_closes_what_it_says_is_done() {
     assert!(!text.contains("resolved") && text.contains("reopened"), "{text}");
 }
 
-/// Whoever says it, and in whatever later session: a loop is closed by a sentence that says its matter is over.
+/// A sentence of the person or the model that says a matter is over closes its loop, also in a later session.
 #[test]
 fn a_later_session_closes_a_promise_by_what_is_said_in_passing() {
     let story = Story::at(NOON + 5 * HOUR);
@@ -467,142 +468,6 @@ fn a_process_that_dies_at_it_leaves_a_plan_the_next_one_finishes() {
     assert_eq!((story.world.count(session), standing()), (2, 2));
     assert_eq!((story.loops(State::Active).len(), story.loops(State::Archived).len()), (0, 1));
     assert_eq!(story.world.count("SELECT count(*) FROM flushes WHERE state = 'planned'"), 0);
-    assert_eq!(story.world.findings(), Vec::<String>::new());
-}
-
-#[test]
-fn a_pass_is_given_another_summariser_by_one_argument() {
-    let story = Story::at(NOON + 5 * HOUR);
-    owing(&story, "Migrate the orders table");
-    ending(&story, &["Nothing more."]);
-    for n in 0..8 {
-        let session = format!("s{n}");
-        let end = json!({"fact": "session-end", "at": NOON + 3 * HOUR});
-        story.tells(&session, &[said(&format!("u{n}"), "user", 120 + n, &WORDS.repeat(2)), end]);
-    }
-    let model = Model { story: Some(&story), asked: RefCell::default() };
-    assert_eq!(story.distilled(&model).problems, []);
-    let nodes = story.nodes();
-    for kind in ["chunk", "session", "condensed"] {
-        let of: Vec<_> = nodes.iter().filter(|n| n.0 == kind).collect();
-        assert!(!of.is_empty() && of.iter().all(|n| n.1 == "model" && n.2 == "Told by the model."), "{kind}: {of:?}");
-    }
-    // The words of a compaction are the sections of the handoff, with the model's items.
-    let compaction = nodes.iter().find(|n| n.0 == "compaction").unwrap();
-    assert_eq!(compaction.1, "model");
-    assert!(compaction.2.starts_with("## Open loops\n- Migrate the orders table [t2]"), "{compaction:?}");
-    assert_eq!(story.world.count("SELECT count(*) FROM audit WHERE detail ->> 'fell_back' > 0"), 0);
-    assert_eq!(story.world.findings(), Vec::<String>::new());
-}
-
-type Answer = fn(&SummaryRequest) -> Result<Summary, SummarizerError>;
-
-/// A model that gives an invalid answer.
-struct Bad(Answer);
-
-impl Summarizer for Bad {
-    fn name(&self) -> &str {
-        "bad"
-    }
-
-    fn summarize(&self, request: &SummaryRequest) -> Result<Summary, SummarizerError> {
-        (self.0)(request)
-    }
-}
-
-#[test]
-fn what_a_summariser_may_not_answer_is_made_without_it() {
-    let run = |by: Option<&dyn Summarizer>| {
-        let story = Story::at(NOON + 5 * HOUR);
-        owing(&story, "Migrate the orders table");
-        ending(&story, &["We drop Redis."]);
-        let at = story.assistant();
-        let pass = Pass::new(&at, Limits::default());
-        let pass = match by {
-            Some(by) => pass.summarized_by(by),
-            None => pass,
-        };
-        assert_eq!(distil_by(&pass, None, &mut |_| {}).unwrap().problems, []);
-        let notes = story.world.count("SELECT coalesce(sum(detail ->> 'fell_back'), 0) FROM audit");
-        assert_eq!(story.world.count("SELECT count(*) FROM audit WHERE detail LIKE '%conversation words%'"), 0);
-        (story.nodes(), notes)
-    };
-    let (plain, none) = run(None);
-    assert!(none == 0 && plain.len() >= 4 && plain.iter().all(|n| n.1 == "deterministic"), "{plain:?}");
-    let bad: [Answer; 3] = [
-        |_| Err(SummarizerError::Unavailable("no answer to: conversation words".into())),
-        |_| Ok(Summary { text: "words ".repeat(900), distillate: Distillate::default() }),
-        |_| {
-            let goal = Some(Item::new("somebody else's goal", TurnId(0x9999)));
-            Ok(Summary { text: "Short.".into(), distillate: Distillate { goal, ..Distillate::default() } })
-        },
-    ];
-    for bad in bad {
-        let (nodes, notes) = run(Some(&Bad(bad)));
-        assert_eq!((nodes.as_slice(), notes), (plain.as_slice(), plain.len() as i64));
-    }
-    let good = Bad(|_| Ok(Summary { text: "Short.".into(), distillate: Distillate::default() }));
-    assert!(run(Some(&good)).0.iter().all(|n| n.1 == Source::Model.name()));
-}
-
-/// A scan reads every file of the tree, so a pass over many sessions scans every two seconds and not for each session. A
-/// person's edit during the pass is kept, and the next pass sees it.
-#[test]
-fn a_pass_over_many_sessions_scans_seldom_and_leaves_what_people_do_meanwhile() {
-    const SESSIONS: u64 = 30;
-    let story = Story::at(NOON + 5 * HOUR);
-    for n in 0..SESSIONS {
-        let minute = n as i64;
-        story.tells(
-            &format!("session-{n}"),
-            &[
-                said(&format!("a{n}"), "user", minute, WORDS),
-                said(&format!("b{n}"), "assistant", minute, &format!("TODO Migrate table number {n}\n{WORDS}")),
-                json!({"fact": "session-end", "at": NOON + (minute + 1) * MINUTE}),
-            ],
-        );
-    }
-    let model = Model::new();
-    let at = story.assistant();
-    let root = at.files.shown().to_owned();
-    let scans = || {
-        story.world.count("SELECT count(*) FROM audit WHERE action = 'catalogue.sweep' AND detail ->> 'changed' > 0")
-    };
-    std::fs::write(root.join("note-0.md"), "Mine.\n").unwrap();
-    let (before, begun) = (scans(), std::time::Instant::now());
-    let (mut done, mut resolved) = (0, None);
-    let mut meanwhile = |_| {
-        done += 1;
-        // Each scan finds a new note, so audit rows count the scans.
-        std::fs::write(root.join(format!("note-{done}.md")), "Mine.\n").unwrap();
-        if resolved.is_none() {
-            let folder = root.join("continuity/open-loops");
-            let names = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name());
-            let name = names.into_iter().find(|name| name.to_string_lossy().ends_with(".md")).unwrap();
-            std::fs::create_dir_all(folder.join("archive")).unwrap();
-            std::fs::rename(folder.join(&name), folder.join("archive").join(&name)).unwrap();
-            resolved = Some(name.into_string().unwrap());
-        }
-    };
-    let pass = Pass::new(&at, Limits::default()).summarized_by(&model);
-    assert_eq!(distil_by(&pass, None, &mut meanwhile).unwrap().problems, []);
-    let most = 2 + begun.elapsed().as_secs() as i64 / 2;
-    let scanned = scans() - before;
-    assert!((1..=most).contains(&scanned), "{scanned} scans for {SESSIONS} sessions, at most {most}");
-    let resolved = resolved.unwrap();
-    let open = root.join("continuity/open-loops").join(&resolved);
-    assert!(!open.exists(), "it was written again");
-    // The next pass begins with a scan.
-    owing(&story, "Write to the printers");
-    ending(&story, &["We drop Redis."]);
-    story.distilled(&Model::new());
-    let known = |state: State| -> Vec<String> {
-        let rows = at.read(|tx| file_table::list(tx, at.agent_no, FileKind::OpenLoop, state)).unwrap();
-        rows.into_iter().map(|entry| entry.path.name().to_owned()).collect()
-    };
-    assert!(known(State::Archived).contains(&resolved) && !known(State::Active).contains(&resolved));
-    assert_eq!(known(State::Active).len() as u64, SESSIONS, "all others, and the new one");
-    assert!(!open.exists(), "it was written again");
     assert_eq!(story.world.findings(), Vec::<String>::new());
 }
 

@@ -33,6 +33,7 @@ mod memory;
 mod models;
 mod odd_sessions;
 mod once;
+mod passes;
 mod place;
 mod planted;
 mod recall;
