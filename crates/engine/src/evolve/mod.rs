@@ -10,7 +10,6 @@
 //! Evidence is required before any score: two independent sessions, or one explicit sentence of a person. Recalled or
 //! injected text is never evidence, because the memory would otherwise confirm itself.
 
-mod borrowed;
 pub mod candidate;
 mod clauses;
 pub mod commands;

@@ -8,7 +8,6 @@
 
 use std::ops::Range;
 
-use super::borrowed::borrowed;
 use super::clauses::statements;
 use super::corrected::{behind_request, corrected};
 use super::grammar::{after_leads, is_request, listed, unquoted};
@@ -16,6 +15,7 @@ use super::ways;
 use crate::memory::remember::remembered;
 use crate::statement::about_person::signals;
 use crate::text::blocks::{Reach, blocks};
+use crate::text::borrowed::{Shown, borrowed};
 use crate::text::patterns::words;
 use crate::text::plain::lower;
 use crate::text::relayed::relayed;
@@ -51,7 +51,7 @@ pub fn told(message: &str) -> Vec<Told> {
     if is_document {
         return Vec::new();
     }
-    let carried = borrowed(message);
+    let carried = borrowed(message, Shown::Any);
     let is_carried = |at: usize| carried.iter().any(|range| range.contains(&at));
     let kept: Vec<Range<usize>> = remembered(message).into_iter().map(|r| r.range).collect();
     let signals: Vec<Range<usize>> = signals(message).into_iter().map(|s| s.range).collect();

@@ -142,6 +142,8 @@ pub struct Statement {
     pub sure: bool,
     /// The reach, for a directive.
     pub scope: Option<Reach>,
+    /// Whether the sentence is somebody else's, which the message only carries: it binds nobody (R14.3).
+    pub relayed: bool,
     /// Whether the sentence can be understood alone, unlike "Put that on the list" and "Same for the other one".
     pub standalone: bool,
     /// Position in the message, in bytes.
@@ -269,6 +271,7 @@ fn statement(s: Sentence, label: Label, second: Option<Label>, sure: bool) -> St
         second,
         sure,
         scope: (label == Label::Directive).then(|| rules::reach(&s)),
+        relayed: s.relayed,
         standalone: rules::stands_alone(&s, &bag),
         range: s.range,
         bullet: s.bullet,

@@ -8,6 +8,7 @@ use super::lists::Set;
 use super::paste::{self, Shape};
 use super::signs::{Signs, signs};
 use crate::text::blocks::{Block, Reach, blocks};
+use crate::text::borrowed::{Shown, borrowed};
 use crate::text::plain::{lower, plain};
 use crate::text::relayed::relayed;
 use crate::text::scripts::is_unspaced;
@@ -79,6 +80,8 @@ pub fn sentences(text: &str, speaker: Speaker, last: bool) -> Vec<Sentence> {
     let (mut heading, mut lead_in): (Option<Rc<str>>, Option<Rc<str>>) = (None, None);
     let mut scan = paste::Scan::default();
     let recorded = if speaker == Speaker::Person { paste::recorded(text) } else { paste::Recorded::default() };
+    let carried = if speaker == Speaker::Person { borrowed(text, Shown::Words) } else { Vec::new() };
+    let is_carried = |at: usize| carried.iter().any(|range| range.contains(&at));
     let is_long = speaker == Speaker::Person && text.len() > REACH.whole;
     let around = if is_long { around(&blocks) } else { Vec::new() };
     let mut end = 0;
@@ -140,7 +143,7 @@ pub fn sentences(text: &str, speaker: Speaker, last: bool) -> Vec<Sentence> {
                     ..shape.of(&sentence, &words, length)
                 },
                 length,
-                relayed: theirs.is_some_and(|from| range.end > from),
+                relayed: theirs.is_some_and(|from| range.end > from) || is_carried(block.range.start + range.start),
                 before: found.last().map_or(0, |s| s.signs.has),
                 text: sentence,
                 low,

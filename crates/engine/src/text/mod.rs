@@ -3,13 +3,14 @@
 //!
 //! [`blocks`] reads the structure and [`headings`] the topic of a title, [`quotes`] finds quotation marks, code spans
 //! and tags, [`sentences`] splits a block, [`words`] splits a sentence, [`plain`] makes one line of a text.
-//! [`relayed`] finds where somebody else's words begin, [`thoughts`] where a model's reasoning ends. [`patterns`] looks up
-//! words and phrases, [`similarity`] compares texts, [`scripts`] identifies writing systems, [`indexed`] is the form of
+//! [`relayed`] finds where somebody else's words begin, [`borrowed`] texts that a message only carries, [`thoughts`] where
+//! a model's reasoning ends. [`patterns`] looks up words and phrases, [`similarity`] compares texts, [`scripts`] identifies writing systems, [`indexed`] is the form of
 //! the full-text index, [`language`] has the word lists, which are data files beside it.
 //!
 //! This room does not interpret content: the rooms above find goals, wishes and open loops.
 
 pub mod blocks;
+pub mod borrowed;
 pub mod headings;
 pub mod indexed;
 pub mod language;

@@ -1,7 +1,7 @@
 //! Chooses the statements of a message that are worth keeping.
 
-use super::marks::{Mark, reword};
-use super::prompt::{is_machine, is_wide, names_a_file, weight_of};
+use super::marks::{Mark, is_stressed, reword};
+use super::prompt::{is_machine, is_wide, names_a_file, weight, weight_of};
 use crate::statement::{Label, Statement};
 use crate::text::patterns::phrases;
 use crate::text::plain::{cut, lower};
@@ -72,10 +72,32 @@ pub fn worth(s: &Statement) -> u32 {
     score += if s.bullet { 0 } else { 1 };
     // Among statements that no rule labels, those with the most weighty words win.
     score += if s.sure { 0 } else { (weight_of(s) / 4).min(4) as u32 };
+    score += if concludes(s) { 5 } else { 0 };
     score = score.saturating_sub(if s.standalone { 0 } else { 4 });
     score = score.saturating_sub(if s.text.len() > 260 { 3 } else { 0 });
     score
 }
+
+/// Minimum weight of a stressed statement; a lighter one is a title or a name.
+const STRESSED: usize = 4;
+
+/// Whether a statement is what its writer concludes: a sentence in bold, or one behind a label that says so ("Root
+/// cause: …", "总结：…").
+pub fn concludes(s: &Statement) -> bool {
+    let labels = phrases!(
+        "fix / the? root? cause / the? reason / solution / conclusion / in short / bottom line / summary / verdict / ursache / grund / lösung / fazit / kurz gesagt / cause / raison / solution / conclusion / en résumé / causa|motivo / razón / solución / conclusión / en resumen / soluzione / conclusione / in breve / motivo / solução / conclusão / em resumo / причина / решение / вывод / příčina / řešení / závěr"
+    );
+    let east = ["总结", "總結", "结论", "結論", "原因", "根本原因", "解决方案", "解決方案", "まとめ", "결론", "원인"];
+    let label = s.text.split_once([':', '：']).filter(|(head, rest)| head.len() <= LABEL && weight(rest) >= STRESSED);
+    let is_label = |head: &str| {
+        let words = split(&lower(head), Marks::Dropped);
+        labels.begin(&words).any(|(_, taken)| taken == words.len()) || east.contains(&head.trim())
+    };
+    !s.asks && (is_stressed(s) && weight_of(s) >= STRESSED || label.is_some_and(|(head, _)| is_label(head)))
+}
+
+/// Maximum length of a label before a conclusion, in bytes.
+const LABEL: usize = 24;
 
 /// Maximum number of words of a list's item that says nothing without the report above the list.
 const FRAGMENT: usize = 8;

@@ -1,9 +1,9 @@
-//! Finds the commands that an answer leaves to the person: the shell block at its end, below a sentence that addresses
-//! them ("Once the folder is gone, you can run:"). The block is read in any language; the sentence in those with a list.
+//! Finds the commands that an answer leaves to the person: its numbered steps with a block of commands each, or the shell
+//! block at its end, below a sentence that addresses them ("Once the folder is gone, you can run:"). The block is read in any language; the sentence in those with a list.
 
 use crate::statement::Statement;
 use crate::text::patterns::phrases;
-use crate::text::plain::{cut, lower};
+use crate::text::plain::{cut, lower, plain};
 use crate::text::words::{Marks, split};
 
 /// Languages of fences that hold commands.
@@ -25,9 +25,67 @@ const BETWEEN: usize = 40;
 /// Phrases that address the person, in scripts without blanks.
 const EAST: [&str; 6] = ["运行", "執行", "执行", "请", "実行", "してください"];
 
+/// Maximum number of numbered steps.
+const STEPS: usize = 5;
+
+/// Returns what an answer leaves to the person, one line for each step: the commands at its end, or its numbered steps
+/// that have a block of commands each.
+pub fn left_to_person(text: &str, statements: &[Statement]) -> Vec<String> {
+    let steps = steps(text);
+    if steps.len() > 1 { steps } else { Vec::from_iter(at_the_end(text, statements)) }
+}
+
+/// Returns the numbered lines that end in a colon, each above a block of commands: "1. Check the version:". Nothing if more
+/// than a remark follows the last block. Lines are read instead of statements, because a line in bold is a heading.
+fn steps(text: &str) -> Vec<String> {
+    let blocks = blocks(text);
+    let mut out = Vec::new();
+    for (n, block) in blocks.iter().enumerate() {
+        let before = &text[n.checked_sub(1).map_or(0, |last| blocks[last].end)..block.fence];
+        let Some(lead) = before.lines().rfind(|line| !line.trim().is_empty()).and_then(step) else { continue };
+        if !(block.is_shell || is_command(block.body)) {
+            continue;
+        }
+        out.push(match commands_of(block.body) {
+            Some(commands) => cut(&format!("{lead} {commands}"), LONGEST),
+            None => lead.trim_end_matches([':', '：']).to_owned(),
+        });
+    }
+    let ends = blocks.last().is_some_and(|b| text.len() - b.end <= BEHIND);
+    out.truncate(if ends { STEPS } else { 0 });
+    out
+}
+
+/// Returns the text of a numbered line that ends in a colon, without its number and signs.
+fn step(line: &str) -> Option<String> {
+    let line = line.trim().trim_start_matches(['#', '*', '_', ' ']);
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = line[digits..].strip_prefix(['.', ')', '、']).filter(|_| (1..=2).contains(&digits))?;
+    let said = plain(rest.trim());
+    said.ends_with([':', '：']).then_some(said)
+}
+
+/// Returns the lines of a block of commands; `None` if there are too many.
+fn commands_of(body: &str) -> Option<String> {
+    let commands: Vec<&str> = body
+        .lines()
+        .map(|line| line.trim().trim_start_matches("$ "))
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .collect();
+    (1..=MOST).contains(&commands.len()).then(|| format!("`{}`", commands.join("`, `")))
+}
+
+/// Whether a block without the name of a shell is one call of a program with code for it: `python -c "`.
+fn is_command(body: &str) -> bool {
+    let mut words = body.split_whitespace();
+    let calls = words.next().is_some_and(|program| matches!(program, "python" | "python3" | "node" | "ruby" | "php"));
+    calls && words.next().is_some_and(|option| matches!(option, "-c" | "-e" | "-r" | "-m"))
+}
+
 /// Returns the sentence and its commands in one line; `None` if the answer leaves none.
-pub fn left_to_person(text: &str, statements: &[Statement]) -> Option<String> {
-    let (start, end, body) = last_block(text)?;
+fn at_the_end(text: &str, statements: &[Statement]) -> Option<String> {
+    let blocks = blocks(text);
+    let Block { fence: start, end, body, .. } = *blocks.iter().rfind(|b| b.is_shell)?;
     if text.len() - end > BEHIND {
         return None;
     }
@@ -36,20 +94,21 @@ pub fn left_to_person(text: &str, statements: &[Statement]) -> Option<String> {
     if !follows || !lead.text.ends_with([':', '：']) || !addresses(&lead.text) {
         return None;
     }
-    let commands: Vec<&str> = body
-        .lines()
-        .map(|line| line.trim().trim_start_matches("$ "))
-        .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        .collect();
-    if commands.is_empty() || commands.len() > MOST {
-        return None;
-    }
-    Some(cut(&format!("{} `{}`", lead.text, commands.join("`, `")), LONGEST))
+    Some(cut(&format!("{} {}", lead.text, commands_of(body)?), LONGEST))
 }
 
-/// Returns the last fenced block with commands: where its fence begins, where it ends, and its lines.
-fn last_block(text: &str) -> Option<(usize, usize, &str)> {
-    let (mut found, mut open, mut at) = (None, None, 0);
+/// A fenced block of code.
+struct Block<'t> {
+    /// Where its fence begins, and where it ends.
+    fence: usize,
+    end: usize,
+    body: &'t str,
+    /// Whether its language is that of a shell.
+    is_shell: bool,
+}
+
+fn blocks(text: &str) -> Vec<Block<'_>> {
+    let (mut found, mut open, mut at) = (Vec::new(), None, 0);
     for line in text.split_inclusive('\n') {
         let (start, told) = (at, line.trim());
         at += line.len();
@@ -57,9 +116,7 @@ fn last_block(text: &str) -> Option<(usize, usize, &str)> {
         open = match open {
             None => Some((start, at, SHELLS.contains(&rest.trim().to_ascii_lowercase().as_str()))),
             Some((fence, body, is_shell)) => {
-                if is_shell {
-                    found = Some((fence, at, &text[body..start]));
-                }
+                found.push(Block { fence, end: at, body: &text[body..start], is_shell });
                 None
             }
         };
@@ -87,7 +144,7 @@ mod tests {
     use crate::statement::Speaker;
 
     fn left(text: &str) -> Option<String> {
-        left_to_person(text, &statements(text, Speaker::Model, true))
+        at_the_end(text, &statements(text, Speaker::Model, true))
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::commands;
 use super::marks::{Mark, statements};
+use super::numbered::{self, numbers};
 use super::prompt::{self, Prompt, Purpose};
 use super::tables;
 use crate::distill::Said;
@@ -11,6 +12,7 @@ use crate::distill::work_state::has_calls;
 use crate::event::{Role, TurnKind};
 use crate::scope::TurnId;
 use crate::statement::{Label, Speaker, Statement};
+use crate::text::patterns::phrases;
 use crate::text::plain::plain;
 use crate::text::thoughts::without_thoughts;
 
@@ -25,8 +27,8 @@ pub struct Message {
     pub numbers: Vec<(u32, usize)>,
     /// The title of the document that the message contains, if it contains one: a plan, a report.
     pub title: Option<String>,
-    /// The commands that the message leaves to the person, with the sentence above them.
-    pub commands: Option<String>,
+    /// The commands that the message leaves to the person, each block with the sentence above it.
+    pub commands: Vec<String>,
     /// Its table rows that say something is done, as sentences.
     pub done_rows: Vec<String>,
 }
@@ -77,6 +79,14 @@ impl Exchange {
     /// Whether the model had not ended its run, or not begun it.
     pub fn runs(&self) -> bool {
         !(self.finished && self.answer.is_some())
+    }
+
+    /// Whether the answer to a complaint ends by asking the person to try again: "Can you test it and tell me what the log
+    /// says?" The complaint is open until they answer.
+    pub fn asks_to_try(&self) -> bool {
+        let complains = self.prompt.as_ref().is_some_and(|p| p.complains() || p.reports_fault());
+        let last = self.answer.as_ref().map_or(&[][..], |a| &a.statements[a.statements.len().saturating_sub(2)..]);
+        complains && last.iter().any(|s| s.asks && tries(&s.text))
     }
 
     /// Whether nothing followed the prompt, so that it is read together with the next one.
@@ -164,6 +174,9 @@ fn accept(exchanges: &mut [Exchange]) {
     for at in 1..exchanges.len() {
         let (earlier, rest) = exchanges.split_at_mut(at);
         let Some(prompt) = rest[0].prompt.as_mut() else { continue };
+        if let Some(asked) = earlier.last().and_then(|e| e.answer.as_ref()) {
+            prompt.answers = numbered::pairs(prompt, asked);
+        }
         // "Thanks, I'll take a look" leaves the offer to the person.
         let takes_over = prompt.own.iter().any(|s| Mark::Mine.is_in(s));
         let goes_on = prompt.purpose == Purpose::GoOn && !takes_over;
@@ -213,6 +226,16 @@ fn finals(turns: &[Said]) -> HashMap<usize, ()> {
     out
 }
 
+/// Whether a question asks the person to try something and to say what happens.
+fn tries(question: &str) -> bool {
+    let tries = phrases!(
+        "try|test|retry|check|verify|rerun|reload / tell me / let me know / do you see / does it work / testen|teste|testest|probieren|probier|prüfen / sagst du mir / siehst du / funktioniert es / tester|essayer|vérifier|essaie / dis-moi|dire / probar|prueba|pruebas|verificar|comprobar / dime|decirme / provare|prova|verificare|dirmi / testar|tentar|verificar|dizer-me / попробуй|попробуйте|проверь|проверьте / zkusit|zkus|otestovat"
+    );
+    let east =
+        ["试一下", "試一下", "试试", "試試", "测试", "測試", "告诉我", "告訴我", "試して", "教えて", "확인해", "알려"];
+    tries.stand_in(question) || east.iter().any(|part| question.contains(part))
+}
+
 /// Returns the first heading of the highest level, if there are several headings.
 fn title(text: &str) -> Option<String> {
     let found: Vec<(usize, &str)> = text.lines().filter_map(heading).take(50).collect();
@@ -224,14 +247,4 @@ fn title(text: &str) -> Option<String> {
 fn heading(line: &str) -> Option<(usize, &str)> {
     let level = line.bytes().take_while(|b| *b == b'#').count();
     ((1..=3).contains(&level) && line[level..].starts_with(' ')).then(|| (level, line[level..].trim()))
-}
-
-/// Returns the numbers before statements: `2. Drop the index`.
-fn numbers(text: &str, statements: &[Statement]) -> Vec<(u32, usize)> {
-    let number = |s: &Statement| {
-        let line = text.get(..s.range.start)?.rsplit('\n').next()?.trim_start();
-        let digits = line.trim_end_matches(['*', '_', ' ', '[', '`']).strip_suffix(['.', ')', ':'])?;
-        digits.trim_matches(['*', '_', ' ']).parse().ok()
-    };
-    statements.iter().enumerate().filter_map(|(i, s)| Some((number(s)?, i))).collect()
 }

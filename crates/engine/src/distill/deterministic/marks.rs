@@ -1,6 +1,7 @@
 //! Finds the phrases that the lists of a distillate look for in a statement, all in one pass while the statement's
 //! words are split. The phrases are data, in `phrases.txt`.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use crate::statement::{Speaker, Statement, read_marked, says_all};
@@ -11,6 +12,9 @@ use crate::text::words::{self, Word};
 
 /// A set of [`Mark`]s.
 pub type Marks = u32;
+
+/// The bit of a stressed statement, behind those of the marks.
+const STRESSED: Marks = 1 << NAMES.len();
 
 /// A list of phrases in `phrases.txt`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -171,7 +175,38 @@ pub fn retracts(text: &str) -> bool {
 
 /// Returns the statements of a message, with their marks.
 pub fn statements(text: &str, speaker: Speaker, last: bool) -> Vec<Statement> {
-    read_marked(text, speaker, last, marks)
+    let mut found = read_marked(text, speaker, last, marks);
+    let bold = bold(text);
+    for s in found.iter_mut().filter(|_| !bold.is_empty()) {
+        let within = |part: &Range<usize>| part.end.min(s.range.end).saturating_sub(part.start.max(s.range.start));
+        let covered: usize = bold.iter().map(within).sum();
+        if 2 * covered > s.range.len() {
+            s.marks |= STRESSED;
+        }
+    }
+    found
+}
+
+/// Returns the bold parts of a text; each is within one line.
+fn bold(text: &str) -> Vec<Range<usize>> {
+    const SIGN: &str = "**";
+    let (mut out, mut at) = (Vec::new(), 0);
+    for line in text.split_inclusive('\n') {
+        let mut open: Option<usize> = None;
+        for (place, _) in line.match_indices(SIGN) {
+            match open.take() {
+                Some(from) => out.push(at + from..at + place),
+                None => open = Some(place + SIGN.len()),
+            }
+        }
+        at += line.len();
+    }
+    out
+}
+
+/// Whether a statement is stressed by its writer: most of it is in bold. Models stress what they conclude.
+pub fn is_stressed(s: &Statement) -> bool {
+    s.marks & STRESSED != 0
 }
 
 /// Replaces the text of a statement, and finds its marks again.

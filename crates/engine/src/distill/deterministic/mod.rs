@@ -13,6 +13,7 @@ mod exchange;
 mod goal;
 mod list;
 mod marks;
+mod numbered;
 mod once;
 mod open;
 mod prompt;

@@ -103,7 +103,10 @@ impl Open {
     /// follows.
     fn person(&mut self, exchange: &Exchange, before: Option<&Exchange>, last: bool, settled: &Settled) {
         let Some(prompt) = &exchange.prompt else { return };
-        for (i, s) in prompt.own.iter().enumerate() {
+        for pair in prompt.answers.iter().filter(|pair| pair.puts_off) {
+            self.loops.tell(&pair.text, &pair.turns, 4);
+        }
+        for (i, s) in prompt.own.iter().enumerate().filter(|(i, _)| prompt.answer_at(*i).is_none()) {
             if let Some(about) = taken_back(s) {
                 self.loops.drop_about(&about, 2);
                 self.next.drop_about(&about, 2);
@@ -233,7 +236,7 @@ impl Open {
         let quiet = later.iter().all(|e| !e.edited);
         let stands = quiet && later.iter().all(is_stopped);
         let open = |s: &Statement| !settled.has(answer.at, &s.text, s.bag());
-        if let Some(commands) = answer.commands.as_ref().filter(|_| last) {
+        for commands in answer.commands.iter().filter(|_| last) {
             self.next.add(commands, answer.turn, 3);
         }
         for s in answer
@@ -254,7 +257,10 @@ impl Open {
                 // "Then restart the server and try again": after the last change, this is left to the person. So is what the
                 // last words of an answer order: "Now write the function."
                 Label::Finding | Label::Remark | Label::Remaining | Label::Commitment | Label::Decision
-                    if last && !s.bullet && (exchange.wrote && s.begins_line || s.last_paragraph) && directs(s) =>
+                    if last
+                        && !s.bullet
+                        && ((exchange.wrote || follows_up(&s.text)) && s.begins_line || s.last_paragraph)
+                        && directs(s) =>
                 {
                     self.next.add(&s.text, answer.turn, 3);
                 }
@@ -313,6 +319,18 @@ impl Open {
         }
     }
 
+    /// Adds the failure reported before a message that only goes on ("recompiled, continue"): until that is answered,
+    /// nothing says that it was mended.
+    fn unmended(&mut self, prompt: &Prompt, earlier: &[Exchange]) {
+        if !matches!(prompt.purpose, Purpose::GoOn | Purpose::Note) {
+            return;
+        }
+        let Some(exchange) = earlier.last().filter(|e| !e.confirmed) else { return };
+        let Some(before) = exchange.prompt.as_ref().filter(|p| p.complains() || p.reports_fault()) else { return };
+        let told = before.report.as_deref().unwrap_or(&before.core);
+        self.blocked.tell(&cut(told, PART), &before.turns, 4);
+    }
+
     /// Adds what else a message asked for that was interrupted by one that asks for nothing: "Only this repo, please."
     fn interrupted(&mut self, prompt: &Prompt, earlier: &[Exchange], settled: &Settled) {
         let stopped = earlier.last().filter(|e| e.runs()).and_then(|e| e.prompt.as_ref());
@@ -329,7 +347,8 @@ impl Open {
     fn unconfirmed(&mut self, exchange: &Exchange, prompt: &Prompt, earlier: &[Exchange], owes: bool) {
         let reported = prompt.report.as_deref().filter(|_| matches!(prompt.purpose, Purpose::Report | Purpose::Empty));
         let told = reported.or_else(|| Some(&*prompt.core).filter(|_| prompt.complains() || prompt.reports_fault()));
-        let Some(told) = told.filter(|_| exchange.edited && !exchange.confirmed && !owes) else { return };
+        let changed = exchange.edited && !exchange.confirmed || exchange.asks_to_try();
+        let Some(told) = told.filter(|_| changed && !owes) else { return };
         let matter = earlier.iter().rev().filter_map(|e| e.prompt.as_ref()).find(|before| before.is_substantive());
         match matter.filter(|_| prompt.refers_back && reported.is_none()) {
             Some(before) => {
@@ -388,6 +407,7 @@ impl Open {
             }
         }
         self.undone(prompt, earlier);
+        self.unmended(prompt, earlier);
         self.interrupted(prompt, earlier, settled);
         if let Some(report) = &prompt.report {
             self.in_progress.add(report, prompt.turn, 5);
@@ -423,6 +443,14 @@ fn directs(s: &Statement) -> bool {
         && !Mark::Announcement.is_in(s)
         && weight_of(s) >= 2
         && is_order(&statements(&s.text, Speaker::Person, false))
+}
+
+/// Whether a sentence says what follows the step above it: "Then restart the app and try again."
+fn follows_up(text: &str) -> bool {
+    phrases!("then / after that / danach / anschließend / dann / ensuite / puis / luego / después / poi / dopo / depois / затем / потом / potom / pak")
+        .begin(&split(&lower(text), Marks::Dropped))
+        .next()
+        .is_some()
 }
 
 /// Whether the model could not begin what was asked, because it needs something of the person first.

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::goal::vocabulary;
 use super::list::JOIN;
 use super::marks::{Mark, reword, statements};
+use super::numbered::{Item, Pair, items};
 use super::story::narrates;
 use crate::distill::Said;
 use crate::distill::over::says_over;
@@ -75,6 +76,10 @@ pub struct Prompt {
     pub report: Option<String>,
     /// Whether the message cannot be understood without what was said before.
     pub refers_back: bool,
+    /// The numbered items of the message.
+    pub items: Vec<Item>,
+    /// The numbered questions of the previous answer that this message answers.
+    pub answers: Vec<Pair>,
     /// The offers of the previous answer that this message accepts, with their turn.
     pub accepted: Vec<(String, TurnId)>,
     /// The turns whose words the request contains, oldest first.
@@ -82,6 +87,11 @@ pub struct Prompt {
 }
 
 impl Prompt {
+    /// Returns the numbered answer to a question that a statement of the message is part of.
+    pub fn answer_at(&self, statement: usize) -> Option<&Pair> {
+        self.answers.iter().find(|pair| pair.answer.contains(&statement))
+    }
+
     pub fn bag(&self) -> Bag {
         Bag::of(&self.ask)
     }
@@ -303,7 +313,8 @@ pub fn weight_of(s: &Statement) -> usize {
 /// the model's.
 pub fn read(said: &Said, at: usize, before: Option<&str>) -> Prompt {
     let text = without_program_lines(&said.text);
-    let mut all = statements(without_attachments(&text), Speaker::Person, false);
+    let told = without_attachments(&text);
+    let mut all = statements(told, Speaker::Person, false);
     let surely_pasted = all.iter().any(|s| s.label == Label::Pasted && s.sure);
     let pasted = surely_pasted || without_machine_text(&mut all);
     // The classifier often takes a person's own list for pasted text, so a guess alone removes no sentence.
@@ -345,6 +356,8 @@ pub fn read(said: &Said, at: usize, before: Option<&str>) -> Prompt {
         asked,
         report,
         refers_back,
+        items: items(told, &own),
+        answers: Vec::new(),
         own,
         accepted: Vec::new(),
         turns: vec![said.id],

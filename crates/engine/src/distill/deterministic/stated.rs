@@ -81,7 +81,10 @@ impl Told {
             told.reported(exchange);
             told.tabled(exchange);
             let next = exchanges.get(i + 1).and_then(|e| e.prompt.as_ref());
-            told.model(exchange, i + 1 == exchanges.len(), next.is_some_and(Prompt::complains));
+            // A repair that the person is to try has not helped yet.
+            let last = i + 1 == exchanges.len();
+            let failed = next.is_some_and(Prompt::complains) || last && exchange.asks_to_try();
+            told.model(exchange, last, failed);
         }
         told
     }
@@ -100,7 +103,7 @@ impl Told {
         // A decision that this message takes back, until the decision that replaces it is read.
         let mut replaced: Option<Item> = None;
         for (at, s) in prompt.own.iter().enumerate() {
-            if at < listed {
+            if at < listed || prompt.answer_at(at).is_some() {
                 continue;
             }
             if s.label == Label::Directive
@@ -110,7 +113,8 @@ impl Told {
                 listed = at + items;
                 continue;
             }
-            if in_passing && reports(s) {
+            // "Recompiled, go on" tells nothing.
+            if in_passing && reports(s) && prompt::weight_of(s) >= 3 {
                 self.done.add(&s.text, prompt.turn, 1);
                 // "We don't need to migrate it any more" is no rule.
                 if s.label == Label::Directive {
@@ -162,6 +166,9 @@ impl Told {
                 _ => {}
             }
         }
+        for pair in prompt.answers.iter().filter(|pair| !pair.puts_off) {
+            self.constraints.tell(&pair.text, &pair.turns, 3);
+        }
         if let Some(old) = replaced.filter(|_| prompt.own.iter().any(|s| forgets(&s.text))) {
             let turns = [&old.turns[..], &[prompt.turn]].concat();
             self.decisions.tell(
@@ -169,6 +176,10 @@ impl Told {
                 &turns,
                 3,
             );
+        }
+        // Answers to questions are told with their questions.
+        if !prompt.answers.is_empty() {
+            return;
         }
         if self.in_hand.contains(&prompt.turn) {
             for clause in prompt.own.iter().flat_map(|s| unshown(&s.text, &self.goal)) {
@@ -193,7 +204,10 @@ impl Told {
             };
             // A sentence that only announces a list says nothing without that list.
             let says = |s: &&Statement| {
-                prompt::weight_of(s) >= 3 && !s.text.trim_end().ends_with([':', '：']) && !Mark::Praise.is_in(s)
+                !s.relayed
+                    && prompt::weight_of(s) >= 3
+                    && !s.text.trim_end().ends_with([':', '：'])
+                    && !Mark::Praise.is_in(s)
             };
             for s in prompt.beside().filter(says).filter(|s| !declares(&s.text)) {
                 match s.label {
@@ -283,7 +297,7 @@ impl Told {
             self.decisions.add(&s.text, answer.turn, 1);
         }
         let ask = exchange.prompt.as_ref().filter(|p| p.is_substantive() && !self.in_hand.contains(&p.turn));
-        let ask = ask.filter(|p| !is_errand(&p.core));
+        let ask = ask.filter(|p| !is_errand(&p.core) && p.answers.is_empty());
         let report = exchange.prompt.as_ref().and_then(|p| p.report.clone());
         // If the person only asked a question, or no tool was used, no work was done.
         let did = exchange.acted && exchange.prompt.as_ref().is_none_or(|p| p.purpose != Purpose::Question);
@@ -377,7 +391,7 @@ impl Told {
                 Label::Finding | Label::Remark
                     if answer::worth(s) >= 10 && !exchange.prompt.as_ref().is_some_and(|p| echoes(s, p)) =>
                 {
-                    self.context.add(&s.text, answer.turn, 1)
+                    self.context.add(&s.text, answer.turn, 1 + u8::from(answer::concludes(s)))
                 }
                 _ => {}
             }

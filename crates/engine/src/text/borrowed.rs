@@ -1,11 +1,11 @@
-//! Finds the parts of a message that are nobody's statement about the project although their sentences read like one: a
-//! text to translate or to review, a commit message, a mail with its greeting and signature, lines of a chat or of a diff
-//! (R14.3). Pure; what is announced as somebody's words is found by [`crate::text::relayed`].
+//! Finds the parts of a message that are not the person's own statements although their sentences read like such: a text
+//! to translate or to review, a commit message, a mail with its greeting and signature, lines of a chat or of a diff
+//! (R14.3). Text announced as somebody's words is found by [`super::relayed`].
 
 use std::ops::Range;
 
-use crate::text::patterns::words;
-use crate::text::plain::lower;
+use super::patterns::words;
+use super::plain::lower;
 
 /// Maximum number of words of an introduction.
 const HEAD: usize = 9;
@@ -14,8 +14,17 @@ const HEAD: usize = 9;
 const HANDLES: &str = "translate summarise summarize review proofread explain rephrase reword rewrite shorten paraphrase polish imagine \
      suppose pretend übersetze übersetz fasse korrigiere formuliere erkläre";
 
+/// The texts behind "this …:" that a message only shows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shown {
+    /// Any text: its sentences are no facts about the project.
+    Any,
+    /// Texts to work on word by word; the demands of an issue or of a document count ("implement this issue: …").
+    Words,
+}
+
 /// Returns the parts of a message whose sentences are not the person's statements.
-pub(super) fn borrowed(message: &str) -> Vec<Range<usize>> {
+pub fn borrowed(message: &str, shown: Shown) -> Vec<Range<usize>> {
     let mut out = Vec::new();
     let mut from = 0;
     let lines: Vec<(usize, &str)> = message
@@ -32,7 +41,7 @@ pub(super) fn borrowed(message: &str) -> Vec<Range<usize>> {
     };
     let diff = lines.iter().any(|(_, line)| is_of_diff(line, '+'));
     for (at, (start, line)) in lines.iter().enumerate() {
-        if let Some(head) = introduction(line) {
+        if let Some(head) = introduction(line, shown) {
             // After a head on a line of its own, the rest of the message is a paste.
             let end = if head == line.len() { message.len() } else { paragraph_end(at) };
             out.push(start + head..end);
@@ -54,10 +63,12 @@ fn words_of(text: &str) -> Vec<String> {
 }
 
 /// Returns where the words behind an introduction begin: "translate to German: …", "commit message: …".
-fn introduction(line: &str) -> Option<usize> {
+fn introduction(line: &str, shown: Shown) -> Option<usize> {
     let colon = line.find(": ").or_else(|| line.ends_with(':').then(|| line.len() - 1));
     // A question about a text ends its line: "Can you summarise this issue?"
-    let end = colon.or_else(|| line.ends_with('?').then(|| line.len() - 1))?;
+    // So does an order: "Please review this description for typos."
+    let sentence = || line.ends_with('?') || line.find('.') == Some(line.len().saturating_sub(1));
+    let end = colon.or_else(|| sentence().then(|| line.len() - 1))?;
     let head = words_of(&line[..end]);
     if head.is_empty() || head.len() > HEAD {
         return None;
@@ -65,9 +76,11 @@ fn introduction(line: &str) -> Option<usize> {
     let handled = head.iter().take(4).any(|w| words!(HANDLES).has(w));
     let this = head.iter().position(|w| words!("this these following their diesen diese dieses folgenden").has(w));
     let text = words!(
-        "text sentence paragraph snippet page issue ticket log output mail email message readme article post docs content text satz absatz"
+        "text sentence paragraph snippet page issue ticket log output mail email message readme article post docs content description text satz absatz"
     );
-    let shows = this.is_some_and(|at| head[at + 1..].iter().any(|w| text.has(w)));
+    let word_by_word = words!("text sentence paragraph snippet mail email message description satz absatz");
+    let counts = |w: &String| text.has(w) && (shown == Shown::Any || word_by_word.has(w));
+    let shows = this.is_some_and(|at| head[at + 1..].iter().any(counts));
     let named = head.len() <= 4
         && matches!(
             head.iter().map(String::as_str).collect::<Vec<_>>()[..],
@@ -77,7 +90,8 @@ fn introduction(line: &str) -> Option<usize> {
         );
     match colon {
         Some(at) => (handled || shows || named).then_some((at + 2).min(line.len())),
-        None => (handled && this.is_some()).then_some(line.len()),
+        None if line.ends_with('?') => (handled && this.is_some()).then_some(line.len()),
+        None => (handled && shows).then_some(line.len()),
     }
 }
 
@@ -126,7 +140,7 @@ mod tests {
     #[test]
     fn what_a_message_only_carries_is_found() {
         let left = |message: &str| {
-            let ranges = borrowed(message);
+            let ranges = borrowed(message, Shown::Any);
             let kept = message.char_indices().filter(|(at, _)| !ranges.iter().any(|r| r.contains(at)));
             kept.map(|(_, c)| c).collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ")
         };
@@ -143,13 +157,18 @@ mod tests {
             ("- The registry is at r.example.\n+ more", "- The registry is at r.example. + more"),
             ("Hi, the staging database is on port 5433.", "Hi, the staging database is on port 5433."),
             ("Note the following: the database is on port 5433.", "Note the following: the database is on port 5433."),
+            (
+                "Please review this PR description for typos.\n\nThe host is x.",
+                "Please review this PR description for typos.",
+            ),
+            ("Review this module. The host is x.", "Review this module. The host is x."),
             ("Can you review the port? It is 5433.", "Can you review the port? It is 5433."),
             ("The mirror array [0:12] is on port 5.", "The mirror array [0:12] is on port 5."),
         ] {
             assert_eq!(left(message), wanted, "{message}");
         }
         for odd in ["", ":", "?", "[", "[]:", "+", "é:", "hi,", "hi,\nbest", "review this:", "translate:\n"] {
-            borrowed(odd);
+            borrowed(odd, Shown::Words);
         }
     }
 }
