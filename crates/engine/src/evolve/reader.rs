@@ -200,7 +200,7 @@ impl Reader {
         let commands: Vec<Cow<str>> = asked
             .iter()
             .filter_map(|(_, input)| outcome::command(input))
-            .map(|c| Cow::Owned(shell::script(c).into_owned()))
+            .map(|c| Cow::Owned(commands::script(c).into_owned()))
             .collect();
         let [script] = &commands[..] else { return };
         let simples = shell::parse(script);
