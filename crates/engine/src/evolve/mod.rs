@@ -14,6 +14,7 @@ mod borrowed;
 pub mod candidate;
 mod clauses;
 pub mod commands;
+mod conflict;
 mod copies;
 mod corrected;
 pub mod extraction;

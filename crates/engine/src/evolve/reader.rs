@@ -21,7 +21,7 @@ use crate::text::plain::ends;
 use crate::transcript::read::Turn;
 
 /// Version of the reader, increased when sessions must be read again because it finds something else.
-pub const READER: i64 = 4;
+pub const READER: i64 = 5;
 
 /// Maximum number of findings of a session, and of steps.
 const MOST: usize = 200;
