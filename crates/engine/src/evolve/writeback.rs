@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use serde_json::{Map, Value, json};
 
 use super::candidate::{self, Candidate, Evidence, Gist};
+use super::conflict;
 use super::reader::{Finding, Kind as FindingKind};
 use super::store::{self, Row, Run, State};
 use crate::continuity::proposal::{self, NewProposal};
@@ -149,7 +150,7 @@ impl Known {
         let Some(new) = candidate::fact_of(&c.text) else { return Vec::new() };
         let outdated = |old: &Finding| match new.kind {
             FindingKind::Retraction => candidate::takes_back(&new, &old.subject, &old.value, &old.sentence),
-            _ => candidate::contradicts(&new, old),
+            _ => conflict::contradicts(&new, old),
         };
         self.facts.iter().filter(|(_, old)| outdated(old)).map(|(id, _)| id.clone()).collect()
     }
