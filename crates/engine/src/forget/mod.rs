@@ -14,6 +14,7 @@ mod beside;
 mod derived;
 mod erase;
 mod find;
+mod leaves;
 mod names;
 mod nodes;
 mod strays;
