@@ -163,3 +163,38 @@ fn the_word_in_a_programs_name_brings_nothing_back() {
     assert!(story.names("SELECT session_key FROM sessions").iter().all(|key| key.starts_with("little:")));
     assert_eq!(story.names("SELECT path FROM sources WHERE CAST(path AS TEXT) LIKE '%/.little/%'").len(), 0);
 }
+
+/// Keys and files of threads, and ids of projects, have a slug of a name: without capitals and accents.
+#[test]
+fn a_name_is_gone_from_slugs_too() {
+    for (name, left) in [("Quuxfrobnitz", "quuxfrobnitz"), ("\u{c9}lodiequux", "lodiequux")] {
+        let story = Story::new(&LITTLE);
+        let project = story.path(&format!("{name}-Api"));
+        std::fs::create_dir_all(project.join(".git")).unwrap();
+        let turns = [
+            json!({"id": "1", "session": "a", "role": "user", "thread": format!("About {name}"), "text": "first of all"}),
+            json!({"id": "2", "session": format!("wa:{name}"), "role": "user", "text": "second of all"}),
+            json!({"id": "3", "session": "c", "role": "user", "cwd": project, "text": "third of all"}),
+            json!({"id": "4", "session": "d", "role": "user", "thread": "About quuxfrobnitzes", "text": "of others"}),
+        ];
+        for turn in &turns {
+            story.line(&turn.to_string());
+        }
+        story.threads();
+        let before = story.traces(left);
+        for place in ["threads.thread_key", "threads.file", "workspaces.workspace_id"] {
+            assert!(before.contains(place), "{place}: {before:?}");
+        }
+        story.forget(matching(name));
+        let lasting: Vec<String> = story
+            .names("SELECT thread_key || ' ' || file || ' ' || label FROM threads UNION SELECT workspace_id FROM workspaces")
+            .into_iter()
+            .filter(|key| key.contains(left) && !key.contains("quuxfrobnitzes"))
+            .collect();
+        assert_eq!(lasting, Vec::<String>::new());
+        story.verified();
+        if name != "Quuxfrobnitz" {
+            story.gone(left);
+        }
+    }
+}

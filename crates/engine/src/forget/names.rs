@@ -12,6 +12,7 @@ use rusqlite::params_from_iter;
 use rusqlite::types::Value as Cell;
 
 use super::leaves;
+use super::slugs::Slugs;
 use super::words::Words;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::forgotten_names::ForgottenNames;
@@ -31,6 +32,7 @@ const MOST_SAME: usize = 10_000;
 pub(super) struct Names {
     words: Vec<String>,
     search: Words,
+    slugs: Slugs,
     title: Option<Title>,
 }
 
@@ -58,7 +60,8 @@ impl Names {
     pub fn new<'w>(words: impl IntoIterator<Item = &'w str>, ignore_case: bool) -> Names {
         let words: Vec<String> = words.into_iter().map(|w| w.trim().to_owned()).filter(|w| !w.is_empty()).collect();
         let search = Words::given(words.iter().map(String::as_str), ignore_case);
-        Names { words, search, title: None }
+        let slugs = Slugs::of(words.iter().map(String::as_str));
+        Names { words, search, slugs, title: None }
     }
 
     /// Names of a person or a project: they count as whole words.
@@ -67,9 +70,14 @@ impl Names {
         Names { search: Words::names(names.words.iter().map(String::as_str), ignore_case), ..names }
     }
 
+    /// Returns the words as they stand in names of files.
+    pub fn slugs(&self) -> &Slugs {
+        &self.slugs
+    }
+
     /// Names of a thread: they count where they are all of a text, and as a key (`topic/roof`).
     pub fn of_thread(names: &[String], page: Option<&str>) -> Result<Names> {
-        let mut names = Names::new(names.iter().map(String::as_str), false);
+        let mut names = Names { slugs: Slugs::default(), ..Names::new(names.iter().map(String::as_str), false) };
         // In JSON a name may be escaped.
         let quoted = names.words.iter().map(|w| serde_json::Value::from(w.as_str()).to_string());
         let quoted: Vec<String> = quoted.map(|w| w[1..w.len() - 1].to_owned()).collect();
@@ -142,7 +150,9 @@ impl Names {
         if let Some(title) = &self.title {
             return self.titles(title, part).into_iter().map(|(range, _)| range).collect();
         }
-        leaves::outside_ids(part, self.search.stretches(part.as_bytes()))
+        let mut all = self.search.stretches(part.as_bytes());
+        all.extend(self.slugs.stretches(part));
+        leaves::outside_ids(part, all)
     }
 
     /// Whether a text has one of the words where a name can stand. `found` gets each such part with the ranges in it.
