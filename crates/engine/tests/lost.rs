@@ -143,6 +143,31 @@ fn an_emptied_ledger_is_a_lost_one() {
     assert!(open(&home, How::Create).unwrap().ledger().made_anew().unwrap().is_none());
 }
 
+/// A check brings no ledger up to date: it says what does.
+#[test]
+fn a_ledger_of_an_older_version_is_left_as_it_is() {
+    let lived = Lived::new();
+    let sql = lived.sql("runtime.db");
+    let ours: i64 = sql.query_row("PRAGMA user_version", [], |r| r.get(0)).unwrap();
+    sql.pragma_update(None, "user_version", ours - 1).unwrap();
+    drop(sql);
+    let found = lived.unchanged();
+    let said = format!("runtime.db has schema {}, this build needs {ours}", ours - 1);
+    assert!(found.len() == 1 && found[0].starts_with("Refused ") && found[0].contains(&said), "{found:?}");
+}
+
+#[test]
+fn a_ledger_made_anew_is_not_called_what_was_stored() {
+    let lived = Lived::new();
+    for log in ["", "-wal", "-shm"] {
+        let _ = std::fs::remove_file(lived.state(&format!("runtime.db{log}")));
+    }
+    drop(open(&lived.home(), How::Create).unwrap());
+    let found = lived.verify();
+    let note = "note state/runtime.db was gone on ";
+    assert!(found.iter().any(|line| line.starts_with(note) && line.contains("was not checked")), "{found:?}");
+}
+
 #[test]
 fn an_emptied_index_is_left_as_it_is() {
     let lived = Lived::new();
