@@ -91,6 +91,27 @@ impl Lived {
     }
 }
 
+/// A program may give anything as the name of a speaker, a tool or a model.
+#[test]
+fn a_credential_in_a_name_is_not_shown() {
+    let lived = Lived::new();
+    let engine = open(&lived.home(), How::Existing).unwrap();
+    let secret = ["gh", "p_", "q8Zk2mV0xL7rT4bN9cXw3E5zq8Zk2mV0xL7r"].concat();
+    let lines = [
+        serde_json::json!({"session": "n", "id": "1", "role": "user", "speaker": secret, "text": "walrus one"}),
+        serde_json::json!({"session": "n", "id": "2", "role": "tool", "kind": "tool-call", "tool": secret, "text": "walrus two"}),
+    ];
+    for line in lines {
+        engine.append("little", true, |appending| appending.line(line.to_string().as_bytes())).unwrap();
+    }
+    let shown = engine.session_turns("little:n", None).unwrap();
+    let found = engine.search(&SearchRequest { query: "walrus".into(), ..SearchRequest::default() }).unwrap();
+    let all = [serde_json::to_string(&shown).unwrap(), serde_json::to_string(&found).unwrap()];
+    for text in all {
+        assert!(text.contains("[redacted:github-token]") && !text.contains(&secret[4..20]), "{text}");
+    }
+}
+
 #[test]
 fn a_sound_home_has_no_finding() {
     assert_eq!(Lived::new().unchanged(), Vec::<String>::new());
