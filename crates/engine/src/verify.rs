@@ -101,15 +101,17 @@ pub fn verify(ledger: &Ledger, index: Option<&Index>, progress: &mut dyn FnMut(u
     })?;
     if let Some(index) = index {
         report.index_rows = index.rows().unwrap_or(0) as u64;
-        for what in index.problems()? {
-            report.stale("index", format!("{what}; ⟨reindex⟩ makes it anew"));
-        }
+        // The index is derived: whatever is wrong with it, the findings about the ledger must be told.
+        let mut found = index.problems().unwrap_or_else(|e| vec![e.to_string()]);
         match index.node_strays(ledger) {
             Err(_) if report.is_damaged() => {}
-            strays => strays?.iter().for_each(|what| report.stale("index", format!("{what}; ⟨reindex⟩ makes it anew"))),
+            Err(e) if e.kind() == ErrorKind::Busy => return Err(e),
+            strays => found.extend(strays.unwrap_or_else(|e| vec![e.to_string()])),
         }
-        if let Err(e) = ledger.read(|tx| index.coverage(tx)) {
-            report.stale("index", format!("{e}; ⟨reindex⟩ makes it anew"));
+        found.extend(ledger.read(|tx| index.coverage(tx)).err().map(|e| e.to_string()));
+        let mut told = HashSet::new();
+        for what in found.iter().filter(|what| told.insert(what.as_str())) {
+            report.stale("index", format!("{what}; ⟨reindex⟩ makes it anew"));
         }
     }
     Ok(report)

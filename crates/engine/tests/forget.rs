@@ -29,17 +29,17 @@ use crate::world::{GLOBAL, LITTLE, Little, STORE_SCHEMA, form_of, said};
 /// A word no other text contains, in the form the index stores.
 const WORD: &str = "quuxfrobnitz";
 
-struct Story {
-    tree: Tree,
+pub struct Story {
+    pub tree: Tree,
     little: &'static Little,
 }
 
 impl Story {
-    fn new(little: &'static Little) -> Story {
+    pub fn new(little: &'static Little) -> Story {
         Story { tree: Tree::new(), little }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.tree.folder.path().join(name)
     }
 
@@ -49,12 +49,12 @@ impl Story {
     }
 
     /// Writes a file and imports it.
-    fn tell(&self, name: &str, text: &str) -> Totals {
+    pub fn tell(&self, name: &str, text: &str) -> Totals {
         std::fs::write(self.path(name), text).unwrap();
         self.import(name)
     }
 
-    fn import(&self, name: &str) -> Totals {
+    pub fn import(&self, name: &str) -> Totals {
         self.import_for(&AgentId::main(), name)
     }
 
@@ -69,23 +69,33 @@ impl Story {
         totals
     }
 
-    fn line(&self, line: &str) -> LineAck {
+    pub fn line(&self, line: &str) -> LineAck {
         let scratch = self.tree.home.root().join("state/scratch");
         let mut capture = Capture::new(&self.tree.ledger, None, "test", &scratch, None).unwrap();
         capture.line(self.little, &AgentId::main(), line.as_bytes()).unwrap()
     }
 
-    fn plan(&self, wish: Wish) -> Result<Preview> {
+    pub fn plan(&self, wish: Wish) -> Result<Preview> {
         let global_ids = |_: &str| self.little.global_ids;
         forget::plan(&self.tree.at(), &Request { wish, global_ids: &global_ids }, &mut |_| {}).map(|p| p.preview)
     }
 
     /// Forgets, and finishes the act.
-    fn forget(&self, wish: Wish) -> Preview {
+    pub fn forget(&self, wish: Wish) -> Preview {
         let preview = self.begin(wish);
+        let anew = forget::names_are_in_index(&self.tree.ledger).unwrap();
+        if anew {
+            let path = self.tree.home.root().join("state/index.db");
+            for log in ["", "-wal", "-shm"] {
+                let _ = std::fs::remove_file(format!("{}{log}", path.display()));
+            }
+        }
         let mut index = self.index();
         forget::finish(&self.tree.at(), Some(&mut index), true).unwrap();
         assert!(forget::unfinished(&self.tree.ledger).unwrap().is_empty());
+        if anew {
+            index.catch_up(&self.tree.ledger, None, &mut |_| {}).unwrap();
+        }
         preview
     }
 
@@ -109,7 +119,7 @@ impl Story {
     }
 
     /// Returns the texts of a session; `-` for a forgotten turn.
-    fn texts(&self, session: &str) -> Vec<String> {
+    pub fn texts(&self, session: &str) -> Vec<String> {
         let mut out = Vec::new();
         self.tree
             .ledger
@@ -139,21 +149,45 @@ impl Story {
         (String::from_utf8(out).unwrap(), written.forgotten)
     }
 
-    fn verified(&self) {
+    pub fn verified(&self) {
         let index = self.index();
         let mut report = verify(&self.tree.ledger, Some(&index), &mut |_| {}).unwrap();
         files::files(&self.tree.at(), Some(&index), true, &mut report).unwrap();
         assert_eq!(report.findings, Vec::new());
     }
 
+    /// Puts every run into its thread.
+    pub fn threads(&self) {
+        let runs: Vec<i64> = {
+            let db = self.tree.sql();
+            let mut statement = db.prepare("SELECT run_no FROM turn_results").unwrap();
+            statement.query_map([], |r| r.get(0)).unwrap().map(Result::unwrap).collect()
+        };
+        let joined = self.tree.ledger.write(Audit::new("test", "thread.test"), |tx| {
+            for run in runs.into_iter().map(RunNo) {
+                let to = thread::membership(tx, run)?;
+                thread::join(tx, self.tree.agent_no, run, &to)?;
+            }
+            Ok(())
+        });
+        joined.unwrap();
+    }
+
+    /// Returns the texts of a column.
+    pub fn names(&self, sql: &str) -> Vec<String> {
+        let db = self.tree.sql();
+        let mut statement = db.prepare(sql).unwrap();
+        statement.query_map([], |r| r.get(0)).unwrap().map(Result::unwrap).collect()
+    }
+
     /// Checks that the word is nowhere in the home, and that the home verifies.
-    fn gone(&self, word: &str) {
+    pub fn gone(&self, word: &str) {
         assert_eq!(self.traces(word), BTreeSet::new());
         self.verified();
     }
 
     /// Returns the files of the home that contain the word, and the columns that do, compressed or not.
-    fn traces(&self, word: &str) -> BTreeSet<String> {
+    pub fn traces(&self, word: &str) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
         let mut folders = vec![self.tree.home.root().to_owned()];
         while let Some(folder) = folders.pop() {

@@ -91,6 +91,27 @@ impl Lived {
     }
 }
 
+/// A program may give anything as the name of a speaker, a tool or a model.
+#[test]
+fn a_credential_in_a_name_is_not_shown() {
+    let lived = Lived::new();
+    let engine = open(&lived.home(), How::Existing).unwrap();
+    let secret = ["gh", "p_", "q8Zk2mV0xL7rT4bN9cXw3E5zq8Zk2mV0xL7r"].concat();
+    let lines = [
+        serde_json::json!({"session": "n", "id": "1", "role": "user", "speaker": secret, "text": "walrus one"}),
+        serde_json::json!({"session": "n", "id": "2", "role": "tool", "kind": "tool-call", "tool": secret, "text": "walrus two"}),
+    ];
+    for line in lines {
+        engine.append("little", true, |appending| appending.line(line.to_string().as_bytes())).unwrap();
+    }
+    let shown = engine.session_turns("little:n", None).unwrap();
+    let found = engine.search(&SearchRequest { query: "walrus".into(), ..SearchRequest::default() }).unwrap();
+    let all = [serde_json::to_string(&shown).unwrap(), serde_json::to_string(&found).unwrap()];
+    for text in all {
+        assert!(text.contains("[redacted:github-token]") && !text.contains(&secret[4..20]), "{text}");
+    }
+}
+
 #[test]
 fn a_sound_home_has_no_finding() {
     assert_eq!(Lived::new().unchanged(), Vec::<String>::new());
@@ -141,6 +162,31 @@ fn an_emptied_ledger_is_a_lost_one() {
     std::fs::write(home.join("state/runtime.db"), b"").unwrap();
     assert_eq!(open(&home, How::Check).err().unwrap().kind(), ErrorKind::NotFound);
     assert!(open(&home, How::Create).unwrap().ledger().made_anew().unwrap().is_none());
+}
+
+/// A check brings no ledger up to date: it says what does.
+#[test]
+fn a_ledger_of_an_older_version_is_left_as_it_is() {
+    let lived = Lived::new();
+    let sql = lived.sql("runtime.db");
+    let ours: i64 = sql.query_row("PRAGMA user_version", [], |r| r.get(0)).unwrap();
+    sql.pragma_update(None, "user_version", ours - 1).unwrap();
+    drop(sql);
+    let found = lived.unchanged();
+    let said = format!("runtime.db has schema {}, this build needs {ours}", ours - 1);
+    assert!(found.len() == 1 && found[0].starts_with("Refused ") && found[0].contains(&said), "{found:?}");
+}
+
+#[test]
+fn a_ledger_made_anew_is_not_called_what_was_stored() {
+    let lived = Lived::new();
+    for log in ["", "-wal", "-shm"] {
+        let _ = std::fs::remove_file(lived.state(&format!("runtime.db{log}")));
+    }
+    drop(open(&lived.home(), How::Create).unwrap());
+    let found = lived.verify();
+    let note = "note state/runtime.db was gone on ";
+    assert!(found.iter().any(|line| line.starts_with(note) && line.contains("was not checked")), "{found:?}");
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod expand;
 mod files;
 mod foreign;
 mod forget;
+mod forget_names;
 mod forks;
 mod handover;
 mod heads;

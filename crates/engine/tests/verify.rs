@@ -117,6 +117,23 @@ fn an_index_that_does_not_fit_is_stale_and_no_damage() {
     );
 }
 
+#[test]
+fn an_index_without_its_count_hides_no_damage_of_the_ledger() {
+    let world = healthy();
+    let index = world.caught_up();
+    let conn = Connection::open(world.path("index.db")).unwrap();
+    conn.execute("DELETE FROM meta WHERE key = 'watermark'", []).unwrap();
+    let stale = "Stale index: the index has lost count; heirloom reindex makes it anew";
+    assert_eq!(world.findings_with(Some(&index)), [stale]);
+    let rows = "UPDATE turns SET session_no = 2, entry = 'moved' WHERE turn_no = 1";
+    world.sql().execute_batch(&format!("PRAGMA foreign_keys = OFF; {rows}")).unwrap();
+    let findings = world.findings_with(Some(&index));
+    assert!(findings.iter().any(|f| f.contains("1 turns stand in a lane of another session")), "{findings:?}");
+    assert!(findings.iter().any(|f| f == stale), "{findings:?}");
+    conn.execute("DELETE FROM meta", []).unwrap();
+    assert!(world.findings_with(Some(&index)).iter().any(|f| f == stale));
+}
+
 /// Texts and rows are well formed and yet differ from what was stored: the record they came from shows it.
 #[test]
 fn what_is_said_is_compared_with_its_record() {

@@ -60,7 +60,9 @@ fn people(report: &VerifyReport) {
     if report.findings.len() > SHOWN {
         print::line(&format!("  … and {} more (--json)", report.findings.len() - SHOWN));
     }
-    print::line(&if report.ok {
+    print::line(&if report.ok && !report.notes.is_empty() {
+        "What was checked is as it was stored.".to_owned()
+    } else if report.ok {
         "Everything is as it was stored.".to_owned()
     } else if report.is_damaged() {
         let findings = print::counted(report.findings.len() as u64, "finding");

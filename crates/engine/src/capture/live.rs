@@ -140,11 +140,13 @@ fn known(
 ) -> Result<Option<TurnId>> {
     capture.ledger.read(|tx| {
         let mut statement = tx.prepare_cached(
-            "SELECT turn_no, t.record_no, t.forgotten IS NOT NULL FROM turns t JOIN sessions USING (session_no) JOIN agents USING (agent_no)
+            "SELECT turn_no, t.record_no, t.forgotten IS NOT NULL OR r.forgotten IS NOT NULL
+             FROM turns t JOIN records r USING (record_no) JOIN sessions USING (session_no) JOIN agents USING (agent_no)
              WHERE entry = ?1 AND session_key = ?2 AND agent_id = ?3",
         )?;
         let mut rows = statement.query(params![entry, session.as_str(), agent.as_str()])?;
         while let Some(r) = rows.next()? {
+            // Of a forgotten record nothing is left to compare with. It may have had a forgotten name beside its words.
             if r.get(2)? {
                 return Ok(Some(r.get(0)?));
             }

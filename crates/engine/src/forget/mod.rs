@@ -14,8 +14,10 @@ mod beside;
 mod derived;
 mod erase;
 mod find;
+mod leaves;
 mod names;
 mod nodes;
+mod slugs;
 mod strays;
 mod visible;
 mod words;
@@ -262,7 +264,8 @@ pub fn plan(at: &AssistantHome, request: &Request, progress: &mut dyn FnMut(u64)
     let sessions: Vec<String> = at.read(|tx| keys_of(tx, &found.whole))?;
     let nodes = at.read(|tx| nodes::affected(tx, agent, &found.turns, &words))?;
     ids.extend(nodes.iter().map(NodeId::to_string));
-    let files = visible::look(at, &Marks { words: &words, ids: ids.clone() }, &sessions, named, title.as_ref())?;
+    let files =
+        visible::look(at, &Marks { words: &words, ids: ids.clone() }, &sessions, named, title.as_ref(), names.slugs())?;
     ids.extend(files.items.iter().filter_map(|e| e.item.clone()));
     let marks = Marks { words: &words, ids };
     let (titles, strays, preview) = at.read(|tx| {

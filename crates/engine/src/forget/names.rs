@@ -5,11 +5,14 @@
 //! (blocks, compressed texts) are searched and erased before, by the rooms that know their encoding.
 
 use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
 use rusqlite::params_from_iter;
 use rusqlite::types::Value as Cell;
 
+use super::leaves;
+use super::slugs::Slugs;
 use super::words::Words;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::forgotten_names::ForgottenNames;
@@ -21,11 +24,15 @@ use crate::scope::AgentNo;
 const NOT_SEARCHED: &[&str] =
     &["meta", "agents", "blocks", "records", "forgotten_names", "audit", "hook_calls", "seals", "nodes"];
 
+/// Most rows that get a number because their texts are the same.
+const MOST_SAME: usize = 10_000;
+
 /// The forgotten words that occur in names.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Names {
     words: Vec<String>,
     search: Words,
+    slugs: Slugs,
     title: Option<Title>,
 }
 
@@ -44,6 +51,8 @@ struct Table {
     name: String,
     key: Vec<String>,
     texts: Vec<String>,
+    /// Numbers of those texts that no two rows may share.
+    unique: BTreeSet<usize>,
     whose: &'static str,
 }
 
@@ -51,7 +60,8 @@ impl Names {
     pub fn new<'w>(words: impl IntoIterator<Item = &'w str>, ignore_case: bool) -> Names {
         let words: Vec<String> = words.into_iter().map(|w| w.trim().to_owned()).filter(|w| !w.is_empty()).collect();
         let search = Words::given(words.iter().map(String::as_str), ignore_case);
-        Names { words, search, title: None }
+        let slugs = Slugs::of(words.iter().map(String::as_str));
+        Names { words, search, slugs, title: None }
     }
 
     /// Names of a person or a project: they count as whole words.
@@ -60,9 +70,14 @@ impl Names {
         Names { search: Words::names(names.words.iter().map(String::as_str), ignore_case), ..names }
     }
 
+    /// Returns the words as they stand in names of files.
+    pub fn slugs(&self) -> &Slugs {
+        &self.slugs
+    }
+
     /// Names of a thread: they count where they are all of a text, and as a key (`topic/roof`).
     pub fn of_thread(names: &[String], page: Option<&str>) -> Result<Names> {
-        let mut names = Names::new(names.iter().map(String::as_str), false);
+        let mut names = Names { slugs: Slugs::default(), ..Names::new(names.iter().map(String::as_str), false) };
         // In JSON a name may be escaped.
         let quoted = names.words.iter().map(|w| serde_json::Value::from(w.as_str()).to_string());
         let quoted: Vec<String> = quoted.map(|w| w[1..w.len() - 1].to_owned()).collect();
@@ -104,49 +119,80 @@ impl Names {
         all
     }
 
-    /// Returns a text with marks in the place of the words; `known` has the marks of all names but threads'.
-    fn marked<'t>(&self, known: &ForgottenNames, text: &'t str) -> Cow<'t, str> {
-        let Some(title) = &self.title else { return known.marked(text) };
-        let mut out = String::new();
-        let mut copied = 0;
-        for (range, no) in self.titles(title, text) {
-            out.push_str(&text[copied..range.start]);
-            out.push_str(&title.marks[no]);
-            copied = range.end;
-        }
-        out.push_str(&text[copied..]);
-        Cow::Owned(out)
+    /// Returns a text with marks in the place of the words, `None` if it has none of them; `known` has the marks of all
+    /// names but threads'.
+    fn marked(&self, known: &ForgottenNames, programs: &Programs, text: &str) -> Option<String> {
+        leaves::replaced(text, &mut |part| {
+            let own = programs.own(part);
+            let (head, part) = part.split_at(own);
+            let stretches = self.stretches(part);
+            if stretches.is_empty() {
+                return None;
+            }
+            let marked = match &self.title {
+                Some(title) => {
+                    let (mut out, mut copied) = (String::new(), 0);
+                    for (range, no) in self.titles(title, part) {
+                        out.push_str(&part[copied..range.start]);
+                        out.push_str(&title.marks[no]);
+                        copied = range.end;
+                    }
+                    out + &part[copied..]
+                }
+                None => known.marked(part).into_owned(),
+            };
+            Some(format!("{head}{marked}"))
+        })
     }
 
-    /// Returns the byte ranges of a text that contain the words.
-    fn stretches(&self, text: &str) -> Vec<Range<usize>> {
+    /// Returns the byte ranges of a part of a text that contain the words.
+    fn stretches(&self, part: &str) -> Vec<Range<usize>> {
         if let Some(title) = &self.title {
-            return self.titles(title, text).into_iter().map(|(range, _)| range).collect();
+            return self.titles(title, part).into_iter().map(|(range, _)| range).collect();
         }
-        self.search.stretches(text.as_bytes())
+        let mut all = self.search.stretches(part.as_bytes());
+        all.extend(self.slugs.stretches(part));
+        leaves::outside_ids(part, all)
+    }
+
+    /// Whether a text has one of the words where a name can stand. `found` gets each such part with the ranges in it.
+    fn are_in(&self, programs: &Programs, text: &str, found: &mut dyn FnMut(&str, &[Range<usize>])) -> bool {
+        let mut has = false;
+        leaves::replaced(text, &mut |part| {
+            let part = &part[programs.own(part)..];
+            let stretches = self.stretches(part);
+            if !stretches.is_empty() {
+                has = true;
+                found(part, &stretches);
+            }
+            None
+        });
+        has
     }
 
     /// Counts the rows with such a name, by table.
     pub fn count(&self, tx: &Read, agent_no: AgentNo) -> Result<Vec<(String, u64)>> {
         let mut out = Vec::new();
+        let programs = Programs::load(tx)?;
+        let has = |text: &str| self.are_in(&programs, text, &mut |_, _| {});
         for table in tables(tx)? {
             let mut rows = 0;
             self.each(tx, agent_no, &table, |_, cells| {
-                rows +=
-                    u64::from(cells.iter().any(|cell| text_of(cell).is_some_and(|t| !self.stretches(&t).is_empty())));
+                rows += u64::from(cells.iter().any(|cell| text_of(cell).is_some_and(|t| has(&t))));
                 Ok(())
             })?;
             if rows > 0 {
                 out.push((table.name, rows));
             }
         }
-        let in_audit = audit::count(tx, |text| !self.stretches(text).is_empty())?;
+        let in_audit = audit::count(tx, has)?;
         if in_audit > 0 {
             out.push(("audit".into(), in_audit));
         }
         Ok(out)
     }
 
+    /// Calls `row` with the key and the texts of each row that may have such a name. A code has no text.
     fn each(
         &self,
         tx: &Read,
@@ -173,7 +219,14 @@ impl Names {
         while let Some(r) = rows.next()? {
             let cells: rusqlite::Result<Vec<Cell>> = (0..columns.len()).map(|i| r.get(i)).collect();
             let mut key = cells?;
-            let texts = key.split_off(table.key.len());
+            let mut texts = key.split_off(table.key.len());
+            for (cell, column) in texts.iter_mut().zip(&table.texts) {
+                let is_code =
+                    |text: &str| leaves::is_code(column, text) || table.name == "file_revisions" && column == "why";
+                if text_of(cell).is_some_and(|text| is_code(&text)) {
+                    *cell = Cell::Null;
+                }
+            }
             row(key, texts)?;
         }
         Ok(())
@@ -186,34 +239,36 @@ impl Names {
             return Ok(names);
         }
         let tables = tables(tx)?;
-        let mut found: Vec<String> = Vec::new();
+        let programs = Programs::load(tx)?;
+        let mut found: Vec<(String, Vec<Range<usize>>)> = Vec::new();
+        let mut look =
+            |text: &str| self.are_in(&programs, text, &mut |part, at| found.push((part.into(), at.to_vec())));
         for table in &tables {
             self.each(tx, agent_no, table, |_, cells| {
-                found.extend(
-                    cells.iter().filter_map(text_of).filter(|t| !self.stretches(t).is_empty()).map(Cow::into_owned),
-                );
+                for text in cells.iter().filter_map(text_of) {
+                    look(&text);
+                }
                 Ok(())
             })?;
         }
-        audit::count(tx, |text| {
-            let has = !self.stretches(text).is_empty();
-            if has {
-                found.push(text.to_owned());
-            }
-            has
-        })?;
+        audit::count(tx, &mut look)?;
         if !found.is_empty() {
             // The index contains these names, and the ledger no longer says in which of its rows.
             tx.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, '1')", [super::IN_INDEX])?;
         }
-        for text in found.iter().filter(|_| self.title.is_none()) {
-            names.take(tx, text, &self.stretches(text))?;
+        if self.title.is_none() {
+            for (part, stretches) in &found {
+                names.take(tx, part, stretches)?;
+            }
+            for table in &tables {
+                self.tell_apart(tx, agent_no, table, &programs, &mut names)?;
+            }
         }
         // A head whose key has such a name is deleted; it is rendered again under the page's new name.
         for table in tables.iter().filter(|t| t.key.iter().any(|k| k == "head")) {
             let mut gone = Vec::new();
             self.each(tx, agent_no, table, |key, _| {
-                let named = key.iter().filter_map(text_of).any(|t| !self.stretches(&t).is_empty());
+                let named = key.iter().filter_map(text_of).any(|t| self.are_in(&programs, &t, &mut |_, _| {}));
                 if named {
                     gone.push(key);
                 }
@@ -227,31 +282,132 @@ impl Names {
         for table in &tables {
             let mut changes: Vec<(Vec<Cell>, Vec<Cell>)> = Vec::new();
             self.each(tx, agent_no, table, |key, cells| {
-                let marked: Vec<Cell> = cells.iter().map(|cell| marked(&names, self, cell)).collect();
+                let new = |cell| self.marked_cell(&names, &programs, cell).unwrap_or_else(|| Cell::clone(cell));
+                let marked: Vec<Cell> = cells.iter().map(new).collect();
                 if marked != cells {
                     changes.push((key, marked));
                 }
                 Ok(())
             })?;
-            let set: Vec<String> = table.texts.iter().enumerate().map(|(i, c)| format!("{c} = ?{}", i + 1)).collect();
-            let sql = format!(
-                "UPDATE OR REPLACE {} SET {} WHERE {}",
-                table.name,
-                set.join(", "),
-                conditions(&table.key, table.texts.len() + 1)
-            );
             for (key, marked) in changes {
-                tx.prepare(&sql)?.execute(params_from_iter(marked.into_iter().chain(key)))?;
+                table.store(tx, &key, marked)?;
             }
         }
-        let reworded = audit::reword(tx, |text| match self.stretches(text).is_empty() {
-            true => None,
-            false => Some(self.marked(&names, text).into_owned()),
-        })?;
+        let reworded = audit::reword(tx, |text| self.marked(&names, &programs, text))?;
         if let Some(first) = reworded {
             tx.note("rechained_from", first);
         }
         Ok(names)
+    }
+
+    /// Gives spellings marks of their own, where rows of a table would otherwise get the same unique text.
+    fn tell_apart(
+        &self,
+        tx: &mut Write,
+        agent_no: AgentNo,
+        table: &Table,
+        programs: &Programs,
+        names: &mut ForgottenNames,
+    ) -> Result<()> {
+        for &column in &table.unique {
+            let mut texts: BTreeSet<String> = BTreeSet::new();
+            self.each(tx, agent_no, table, |_, cells| {
+                texts.extend(cells.get(column).and_then(text_of).map(Cow::into_owned));
+                Ok(())
+            })?;
+            // A new mark may make other rows the same, so all are compared again.
+            let mut told = true;
+            while std::mem::take(&mut told) {
+                let mut first: HashMap<String, &str> = HashMap::new();
+                for text in &texts {
+                    let marked = self.marked(names, programs, text).unwrap_or_else(|| text.clone());
+                    if let Some(other) = first.insert(marked, text) {
+                        told |= names.tell_apart(tx, other, text)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns a cell with marks in the place of the words, `None` if it has none of them.
+    fn marked_cell(&self, names: &ForgottenNames, programs: &Programs, cell: &Cell) -> Option<Cell> {
+        let text = self.marked(names, programs, &text_of(cell)?)?;
+        Some(match cell {
+            Cell::Blob(_) => Cell::Blob(text.into_bytes()),
+            _ => Cell::Text(text),
+        })
+    }
+}
+
+impl Table {
+    /// Stores the texts of a row; a column without a new text keeps its old one. If another row already has the same unique text, which other rows may refer to, the
+    /// texts of this row get a number.
+    fn store(&self, tx: &mut Write, key: &[Cell], texts: Vec<Cell>) -> Result<()> {
+        let set: Vec<String> =
+            self.texts.iter().enumerate().map(|(i, c)| format!("{c} = coalesce(?{}, {c})", i + 1)).collect();
+        let sql = format!(
+            "UPDATE {} SET {} WHERE {}",
+            self.name,
+            set.join(", "),
+            conditions(&self.key, self.texts.len() + 1)
+        );
+        let mut stored = texts.clone();
+        for number in 2.. {
+            let done = tx.prepare(&sql)?.execute(params_from_iter(stored.iter().chain(key)));
+            match done {
+                Err(e) if is_taken(&e) && !self.unique.is_empty() && number < MOST_SAME => {
+                    for &column in &self.unique {
+                        match (&texts[column], &mut stored[column]) {
+                            (Cell::Text(text), new) => *new = Cell::Text(format!("{text}-{number}")),
+                            (Cell::Blob(_), new) if let Some(text) = text_of(&texts[column]) => {
+                                *new = Cell::Blob(format!("{text}-{number}").into_bytes());
+                            }
+                            _ => {}
+                        }
+                    }
+                }
+                done => {
+                    done?;
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether another row already has a text that no two rows may share.
+fn is_taken(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(rusqlite::ErrorCode::ConstraintViolation))
+}
+
+/// The ids of the programs that sessions come from. They are no names of people, and without them the next import would
+/// not recognise what it has stored: the sessions would come back.
+struct Programs(BTreeSet<String>);
+
+impl Programs {
+    fn load(tx: &Read) -> Result<Programs> {
+        let mut statement = tx.prepare(
+            "SELECT harness FROM sources UNION SELECT substr(session_key, 1, instr(session_key, ':') - 1) FROM sessions
+             UNION SELECT substr(session_key, 1, instr(session_key, ':') - 1) FROM contexts",
+        )?;
+        let all = statement.query_map([], |r| r.get(0))?.collect::<rusqlite::Result<BTreeSet<String>>>()?;
+        let is_id = |id: &String| {
+            !id.is_empty() && id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+        };
+        Ok(Programs(all.into_iter().filter(is_id).collect()))
+    }
+
+    /// Returns the length of the beginning of a part that names a program: all of it, or that of the key of a session
+    /// (`<program>:<id>`) or of its thread (`session/<program>:<id>`).
+    fn own(&self, part: &str) -> usize {
+        let kind = ["session/", "person/"].iter().find(|kind| part.starts_with(**kind)).map_or(0, |kind| kind.len());
+        match part[kind..].split_once(':') {
+            Some((program, _)) if self.0.contains(program) => kind + program.len(),
+            None if kind == 0 && self.0.contains(part) => part.len(),
+            _ => 0,
+        }
     }
 }
 
@@ -266,15 +422,6 @@ fn text_of(cell: &Cell) -> Option<Cow<'_, str>> {
         Cell::Text(text) => Some(Cow::Borrowed(text)),
         Cell::Blob(bytes) => std::str::from_utf8(bytes).ok().map(Cow::Borrowed),
         _ => None,
-    }
-}
-
-fn marked(names: &ForgottenNames, own: &Names, cell: &Cell) -> Cell {
-    let Some(text) = text_of(cell).filter(|text| !own.stretches(text).is_empty()) else { return cell.clone() };
-    let text = own.marked(names, &text).into_owned();
-    match cell {
-        Cell::Blob(_) => Cell::Blob(text.into_bytes()),
-        _ => Cell::Text(text),
     }
 }
 
@@ -295,6 +442,12 @@ fn tables(tx: &Read) -> Result<Vec<Table>> {
             .filter(|(_, kind, _)| kind == "TEXT" || kind == "BLOB")
             .map(|(name, ..)| name.clone())
             .collect();
+        let mut statement = tx.prepare(
+            "SELECT DISTINCT c.name FROM pragma_index_list(?1) i JOIN pragma_index_info(i.name) c
+             WHERE i.\"unique\" AND c.name IS NOT NULL",
+        )?;
+        let unique: BTreeSet<String> = statement.query_map([&name], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
+        let unique = (0..texts.len()).filter(|i| unique.contains(&texts[*i])).collect();
         let has = |column: &str| columns.iter().any(|(name, ..)| name == column);
         let whose = match () {
             // The names of existing files come from the disk: such a file is removed, or listed and left alone.
@@ -308,7 +461,7 @@ fn tables(tx: &Read) -> Result<Vec<Table>> {
         };
         if !texts.is_empty() {
             let key = if key.is_empty() { vec!["rowid".to_owned()] } else { key };
-            tables.push(Table { name, key, texts, whose });
+            tables.push(Table { name, key, texts, unique, whose });
         }
     }
     Ok(tables)

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use super::beside;
 use super::derived::Marks;
+use super::slugs::Slugs;
 use super::words::Words;
 use crate::document::Document;
 use crate::error::Result;
@@ -35,13 +36,14 @@ pub(super) struct Title {
 }
 
 /// Examines every file of the agent. `sessions`: keys of sessions forgotten as a whole. `named`: words were named, so
-/// an item with the words is removed whatever its source.
+/// an item with the words is removed whatever its source. `slugs`: the words as names of files have them.
 pub(super) fn look(
     at: &AssistantHome,
     marks: &Marks,
     sessions: &[String],
     named: bool,
     title: Option<&Title>,
+    slugs: &Slugs,
 ) -> Result<Files> {
     let mut out = Files::default();
     let made_from = |entry: &Entry| {
@@ -55,7 +57,8 @@ pub(super) fn look(
     for entry in entries {
         let Ok(Some((bytes, _))) = at.files.read_with_stamp(&entry.path, LARGEST_FILE) else { continue };
         let item = matches!(entry.kind, Kind::OpenLoop | Kind::Proposal | Kind::Leaf | Kind::Artifact | Kind::Skill);
-        let says = marks.words.are_in(&bytes) || marks.words.are_in(entry.path.as_str().as_bytes());
+        let path_says = marks.words.are_in(entry.path.as_str().as_bytes()) || slugs.are_in(entry.path.as_str());
+        let says = marks.words.are_in(&bytes) || path_says;
         if item {
             if made_from(&entry) || (says && named) {
                 match entry.by_hand() {
@@ -72,7 +75,7 @@ pub(super) fn look(
         // The name of this page contains the words. It is made again under another name, if there is still something to
         // show.
         let of_thread = |title: &Title| title.page.as_deref().is_some_and(|page| entry.path.as_str().contains(page));
-        if marks.words.are_in(entry.path.as_str().as_bytes()) && named || title.is_some_and(of_thread) {
+        if path_says && named || title.is_some_and(of_thread) {
             match entry.by_hand() {
                 true => out.by_hand.push(at.shown(&entry.path)),
                 false => out.items.push(entry),

@@ -330,9 +330,10 @@ impl Index {
     }
 
     fn number(&self, key: &str) -> Result<i64> {
-        let value: String =
-            self.conn.prepare_cached("SELECT value FROM meta WHERE key = ?1")?.query_row([key], |r| r.get(0))?;
-        value.parse().map_err(|e| Error::damaged("the index has lost count").because(e))
+        let mut statement = self.conn.prepare_cached("SELECT value FROM meta WHERE key = ?1")?;
+        let value: Option<String> = statement.query_row([key], |r| r.get(0)).optional()?;
+        let lost = || Error::damaged("the index has lost count");
+        value.ok_or_else(lost)?.parse().map_err(|e| lost().because(e))
     }
 
     /// Returns how far the index is behind the ledger. `Damaged` if the ledger does not contain the watermark: the
@@ -523,10 +524,11 @@ impl Index {
             }
             Err(e) => problems.push(format!("the rows of the index cannot be counted: {e}")),
         }
-        problems.extend(self.file_problems()?);
-        problems.extend(self.node_problems()?);
-        problems.extend(self.vector_problems()?);
-        problems.extend(self.length_problems()?);
+        for found in [self.file_problems(), self.node_problems(), self.vector_problems(), self.length_problems()] {
+            problems.extend(found.unwrap_or_else(|e| vec![e.to_string()]));
+        }
+        let mut seen = BTreeSet::new();
+        problems.retain(|problem| seen.insert(problem.clone()));
         Ok(problems)
     }
 
@@ -635,13 +637,16 @@ impl Index {
     /// Returns the last turn the index covers and that turn's mark, read together because another process may be
     /// changing both. A ledger restored from a backup has another turn with this number.
     fn end(&self) -> Result<(TurnId, String)> {
-        let (watermark, mark): (String, Option<String>) = self
+        let lost = || Error::damaged("the index has lost count");
+        let end: Option<(String, Option<String>)> = self
             .conn
             .prepare_cached(
                 "SELECT value, (SELECT value FROM meta WHERE key = 'mark') FROM meta WHERE key = 'watermark'",
             )?
-            .query_row([], |r| Ok((r.get(0)?, r.get(1)?)))?;
-        let watermark = watermark.parse().map_err(|e| Error::damaged("the index has lost count").because(e))?;
+            .query_row([], |r| Ok((r.get(0)?, r.get(1)?)))
+            .optional()?;
+        let (watermark, mark) = end.ok_or_else(lost)?;
+        let watermark = watermark.parse().map_err(|e| lost().because(e))?;
         Ok((TurnId(watermark), mark.unwrap_or_default()))
     }
 

@@ -126,6 +126,14 @@ impl Instance {
         if !can_write(&path) {
             return Instance::whole(home, options, true);
         }
+        // A check changes no byte, so it brings no ledger up to date.
+        if check
+            && let Err(e) =
+                Ledger::open(&path, &home.root().join(layout::BACKUPS.as_str()), options.clock, Open::ReadOnly)
+            && e.kind() == ErrorKind::Refused
+        {
+            return Err(e);
+        }
         // Opening for writing can fail where reading would work, such as on a full disk.
         match Instance::whole(home, options.clone(), false).and_then(Instance::finished) {
             Err(e) if e.kind() == ErrorKind::Machine => {

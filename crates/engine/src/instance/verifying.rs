@@ -64,6 +64,13 @@ impl Instance {
         unless_damaged(said, &mut report)?;
         let anchored = self.ledger.read(|tx| anchor::look(&self.home, tx));
         let mut notes = Vec::new();
+        if let Some(at) = self.ledger.made_anew().unwrap_or_default() {
+            notes.push(worded(&format!(
+                "state/runtime.db was gone on {} and was made anew; what was stored before is not in it and was not \
+                 checked: ⟨restore --from⟩ puts back a backup",
+                &crate::clock::rfc3339(at)[..10]
+            )));
+        }
         match unless_damaged(anchored, &mut report)? {
             None | Some(Anchored::Found) => {}
             Some(Anchored::Broken(what)) => {

@@ -76,23 +76,51 @@ enum Name {
     Signature,
 }
 
+/// Words of the names of tokens that are counted or used for paging, and of public ones: these are no credentials.
+const COUNTED: &[&str] = &[
+    "max",
+    "maximum",
+    "num",
+    "number",
+    "count",
+    "counter",
+    "page",
+    "pages",
+    "next",
+    "continuation",
+    "cursor",
+    "cancel",
+    "cancellation",
+    "public",
+    "publickey",
+    "sync",
+    "synchronization",
+];
+
+/// Whether a text is such words run together: `nextpage`.
+fn is_of_counted(text: &str) -> bool {
+    COUNTED.iter().any(|word| text.strip_prefix(word).is_some_and(|rest| rest.is_empty() || is_of_counted(rest)))
+}
+
 /// Returns the kind of value a name announces; its last words decide.
 fn announced_by(name: &[u8]) -> Option<Name> {
     let mut joined = String::with_capacity(name.len());
-    let mut last = 0;
+    // Where the words of the name begin.
+    let mut words = vec![0];
+    let written = name;
     for (at, byte) in name.iter().enumerate() {
         let hump = byte.is_ascii_uppercase() && at > 0 && name[at - 1].is_ascii_lowercase();
         if !byte.is_ascii_alphanumeric() || hump {
-            last = joined.len();
+            words.push(joined.len());
         }
         if byte.is_ascii_alphanumeric() {
             joined.push(byte.to_ascii_lowercase() as char);
         }
     }
     let name = joined.trim_end_matches(|c: char| c.is_ascii_digit());
-    let last = name.get(last..).unwrap_or("");
+    words.retain(|start| *start < joined.len());
+    let last = words.last().and_then(|start| name.get(*start..)).unwrap_or("");
     let ends = |with: &[&str]| with.iter().any(|end| name.ends_with(end));
-    let has = |any: &[&str]| any.iter().any(|part| name.contains(part));
 
     if ends(&["password", "passwd", "passphrase", "passcode", "pwd"]) {
         return Some(Name::Secret(Kind::Password, Trust::Password));
@@ -116,11 +144,15 @@ fn announced_by(name: &[u8]) -> Option<Name> {
         return Some(Name::Secret(Kind::AzureKey, Trust::Generated));
     }
     if ends(&["token"]) {
-        // Tokens that are counted or used for paging are not credentials.
-        let counted =
-            has(&["max", "num", "count", "page", "next", "continuation", "cursor", "cancel", "public", "sync"])
-                || ["eostoken", "bostoken", "padtoken", "unktoken", "masktoken", "stoptoken"].contains(&name);
+        let mut words = words.iter().zip(words.iter().skip(1)).filter_map(|(from, to)| name.get(*from..*to));
+        let counted = words.any(|word| COUNTED.contains(&word))
+            || is_of_counted(last.strip_suffix("token").unwrap_or_default())
+            || ["eostoken", "bostoken", "padtoken", "unktoken", "masktoken", "stoptoken"].contains(&name);
         return (!counted).then_some(Name::Secret(Kind::Token, Trust::Generated));
+    }
+    // A personal access token; `pat` alone means many other things.
+    if last == "pat" && written.ends_with(b"_PAT") && !written.iter().any(u8::is_ascii_lowercase) {
+        return Some(Name::Secret(Kind::Token, Trust::Generated));
     }
     if ends(&["secret", "secretvalue", "secretkeybase", "clientsecret"]) {
         return Some(Name::Secret(Kind::Secret, Trust::Generated));
@@ -380,7 +412,8 @@ fn authorization(scan: &mut Scan, assignment: &Assignment) -> Option<usize> {
     let range = unquoted(scan, start, false, false, false);
     let text = scan.text.get(range.clone())?;
     let bytes = text.as_bytes();
-    let known = [&b"bearer"[..], b"token", b"basic", b"apikey", b"bot", b"key", b"geniekey", b"flyv1", b"splunk"];
+    let known =
+        [&b"bearer"[..], b"token", b"basic", b"apikey", b"bot", b"key", b"geniekey", b"flyv1", b"splunk", b"ssws"];
     let fine = if basic {
         let base64 = |b: &u8| b.is_ascii_alphanumeric() || b"+/=-_".contains(b);
         let mixed = bytes.iter().any(u8::is_ascii_uppercase) || bytes.iter().any(u8::is_ascii_digit);

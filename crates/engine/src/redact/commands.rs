@@ -1,4 +1,5 @@
-//! Passwords given to a command in its own way: `sshpass -p …`, `mysql -p…`, `docker login -p …`,
+//! Passwords given to a command in its own way: `sshpass -p …`, `mysql -p…`, `docker login -p …`, `redis-cli -a …`,
+//! `sqlcmd -P …`, `htpasswd -b FILE USER …`, `aws configure set aws_secret_access_key …`,
 //! `ngrok config add-authtoken …`, SQL's `IDENTIFIED BY '…'`, and the entries of a `.netrc`.
 //!
 //! `-p` means something else in most commands, so a rule that begins there looks back for the command on the same line.
@@ -9,10 +10,22 @@ use super::value;
 use super::{Kind, MARK, Scan, is_blank, is_word};
 
 /// Beginnings at which [`read`] runs.
-pub(super) const HEADS: &[&str] = &[" -p", "authtoken ", "password ", "password\t", "identified by "];
+pub(super) const HEADS: &[&str] = &[
+    " -p",
+    " -a ",
+    "authtoken ",
+    "password ",
+    "password\t",
+    "identified by ",
+    "htpasswd -",
+    "set aws_secret_access_key ",
+];
 
 /// Words before a user's password in SQL.
 const IDENTIFIED: &[u8] = b"identified by ";
+
+/// End of the command that stores a key of AWS.
+const SET_KEY: &str = "set aws_secret_access_key ";
 
 /// Most bytes before a password in which its command is looked for.
 const LINE: usize = 256;
@@ -30,6 +43,14 @@ const LOGINS: &[&[u8]] = &[b"docker", b"podman", b"buildah", b"skopeo", b"nerdct
 pub(super) fn read(scan: &mut Scan, at: usize) -> Option<usize> {
     let range = if scan.starts(at, " -p") {
         option(scan, at)
+    } else if scan.starts(at, " -P") || scan.starts(at, " -a") {
+        let commands: &[&[u8]] = if scan.starts(at, " -P") { &[b"sqlcmd", b"bcp"] } else { &[b"redis-cli"] };
+        word(scan, at + 3).filter(|_| words_before(scan, at).any(|word| commands.contains(&word)))
+    } else if scan.starts(at, "htpasswd -") {
+        htpasswd(scan, at + "htpasswd ".len())
+    } else if scan.starts(at, SET_KEY) {
+        let aws = words_before(scan, at).take(8).any(|word| word == b"aws");
+        aws.then(|| word(scan, at + SET_KEY.len()))?
     } else if scan.starts(at, "authtoken ") {
         let before = &scan.bytes[at.saturating_sub(16)..at];
         let ngrok = before.ends_with(b"ngrok ") || before.ends_with(b"config add-");
@@ -43,15 +64,14 @@ pub(super) fn read(scan: &mut Scan, at: usize) -> Option<usize> {
     if text.len() < 4 || value::is_reference(text) || value::is_placeholder(text) || text.starts_with('-') {
         return None;
     }
-    let kind = scan.shape_at(range.start).map_or(Kind::Password, |shape| shape.kind);
+    let usual = if scan.starts(at, SET_KEY) { Kind::AwsSecret } else { Kind::Password };
+    let kind = scan.shape_at(range.start).map_or(usual, |shape| shape.kind);
     scan.add(range, kind)
 }
 
 /// Returns the value of the option `-p` that begins here, if the command before it takes a password so.
 fn option(scan: &Scan, at: usize) -> Option<Range<usize>> {
-    let line = before(scan, at);
-    let line = line.rsplit(|b| matches!(b, b'\n' | b'|' | b';' | b'&' | b'`')).next()?;
-    let mut words = line.split(|b| b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'/' | b'(')).rev();
+    let mut words = words_before(scan, at);
     let joined = !is_blank(scan.at(at + 3));
     let value = word(scan, at + 3)?;
     let mut login = false;
@@ -66,6 +86,33 @@ fn option(scan: &Scan, at: usize) -> Option<Range<usize>> {
     // `-parallel` and `-pretty` are options of their own.
     let is_option = joined && scan.bytes[at + 3..value.end].iter().all(|b| b.is_ascii_lowercase() || *b == b'-');
     (takes && !is_option).then_some(value)
+}
+
+/// Returns the words of the command before this position, the last one first.
+fn words_before<'a>(scan: &Scan<'a>, at: usize) -> impl Iterator<Item = &'a [u8]> {
+    let line = before(scan, at).rsplit(|b| matches!(b, b'\n' | b'|' | b';' | b'&' | b'`')).next().unwrap_or_default();
+    line.split(|b| b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'/' | b'(')).rev()
+}
+
+/// Returns the password of `htpasswd -b FILE USER PASSWORD`, or of `htpasswd -nb USER PASSWORD`, where its options begin.
+fn htpasswd(scan: &Scan, at: usize) -> Option<Range<usize>> {
+    let mut from = at;
+    let (mut given, mut to_file, mut words) = (false, true, 0);
+    loop {
+        let next = word(scan, from)?;
+        let text = scan.bytes.get(next.clone())?;
+        from = next.end + usize::from(is_quote(scan.at(next.end)));
+        match text.strip_prefix(b"-") {
+            // The cost of a hash is a word of its own.
+            Some(b"C" | b"r") => from = word(scan, from)?.end,
+            Some(options) if words == 0 => {
+                given |= options.contains(&b'b');
+                to_file &= !options.contains(&b'n');
+            }
+            _ if words == 1 + usize::from(to_file) => return given.then_some(next),
+            _ => words += 1,
+        }
+    }
 }
 
 /// Whether the word `password` here belongs to an entry of a `.netrc`: `machine HOST login USER password …`.

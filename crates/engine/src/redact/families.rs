@@ -42,6 +42,7 @@ kinds! {
     CloudflareToken "cloudflare-token"
     ContentfulToken "contentful-token"
     Cookie "cookie"
+    CratesIoToken "crates-io-token"
     DatabricksToken "databricks-token"
     DenoToken "deno-token"
     DigitalOceanToken "digitalocean-token"
@@ -52,6 +53,7 @@ kinds! {
     DuffelToken "duffel-token"
     DynatraceToken "dynatrace-token"
     EasyPostKey "easypost-key"
+    ElevenLabsKey "elevenlabs-key"
     FacebookToken "facebook-token"
     FigmaToken "figma-token"
     FirecrawlKey "firecrawl-key"
@@ -78,6 +80,7 @@ kinds! {
     NewRelicKey "newrelic-key"
     NotionToken "notion-token"
     NpmToken "npm-token"
+    NuGetKey "nuget-key"
     NvidiaKey "nvidia-key"
     OnePasswordKey "1password-key"
     OnePasswordToken "1password-token"
@@ -183,7 +186,7 @@ const fn around(heads: &'static [&'static str], read: fn(&mut Scan, usize) -> Op
 }
 
 /// Rules that match at the same position run in this order: an earlier replacement first, then [`TOKENS`], then these.
-const OTHERS: [Family; 26] = [
+const OTHERS: [Family; 29] = [
     around(&[MARK], already),
     shape(&["SG."], sendgrid),
     shape(&["eyJ"], jwt),
@@ -204,15 +207,18 @@ const OTHERS: [Family; 26] = [
     shape(&["pat"], airtable),
     shape(&["A3-"], one_password),
     shape(&["re_"], resend),
+    shape(&["dp.st."], doppler),
     shape(&["sk.eyJ"], mapbox),
     around(&[".atlasv1."], terraform_before),
     around(&["-us"], mailchimp_before),
+    around(&["0Q~", "1Q~", "2Q~", "3Q~", "4Q~", "5Q~", "6Q~", "7Q~", "8Q~", "9Q~"], azure_before),
     around(&["-u ", "--user "], curl_user),
     // These are separate families, because a family runs wherever the first letters of any of its heads combine.
     around(&["pass", "pwd"], assigned::read),
     around(&["secret", "sig="], assigned::read),
     around(&["token", "key"], assigned::read),
     around(&["auth"], assigned::read),
+    around(&["_pat"], assigned::read),
     around(&["cookie"], assigned::read),
     around(&["x-amz-signature=", "x-goog-signature="], signed_url),
     around(&["bearer "], assigned::bearer),
@@ -465,6 +471,23 @@ fn resend(scan: &mut Scan, at: usize) -> Option<Span> {
         .then_some(Span { range: at..end, kind: Kind::ResendKey })
 }
 
+/// Reads a token with the name of its environment, `dp.st.prd.` and 40 more: docs.doppler.com/docs/service-tokens.
+fn doppler(scan: &mut Scan, at: usize) -> Option<Span> {
+    if !scan.may_begin(at) || !scan.starts(at, "dp.st.") {
+        return None;
+    }
+    let name = at + "dp.st.".len();
+    let dot = name + scan.bytes[name..].iter().take(36).take_while(|b| is_word(**b)).count();
+    if scan.at(dot) != b'.' || dot == name {
+        return None;
+    }
+    let end = scan.run(dot + 1, alnum);
+    let token = &scan.bytes[dot + 1..end];
+    let fits = (40..=48).contains(&token.len());
+    (fits && token.iter().any(u8::is_ascii_digit) && value::variety(token) >= 5)
+        .then_some(Span { range: at..end, kind: Kind::DopplerToken })
+}
+
 /// Reads the signature of a URL that opens a stored object for everybody who has it:
 /// docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html.
 fn signed_url(scan: &mut Scan, at: usize) -> Option<usize> {
@@ -518,6 +541,31 @@ pub(super) fn mailchimp(scan: &mut Scan, start: usize) -> Option<Span> {
 /// Called at the dash, with the beginning of the key before it.
 fn mailchimp_before(scan: &mut Scan, at: usize) -> Option<usize> {
     let span = mailchimp(scan, begun_before(scan, at, 32)?)?;
+    scan.add(span.range, span.kind)
+}
+
+/// Reads the secret of an application of Azure: three characters, a digit, `Q~` and 31 to 34 more
+/// (gitleaks' rule `azure-ad-client-secret`).
+pub(super) fn azure(scan: &mut Scan, start: usize) -> Option<Span> {
+    let of = |b: u8| alnum(b) || matches!(b, b'_' | b'.' | b'~' | b'-');
+    let head = scan.bytes.get(start..start + 6)?;
+    let fits = head[..3].iter().all(|b| of(*b)) && head[3].is_ascii_digit() && &head[4..] == b"Q~";
+    if !fits || !scan.may_begin(start) {
+        return None;
+    }
+    let run = scan.run(start + 6, of);
+    // Signs that may be in it may also follow it: a full stop, the ending of a file's name.
+    let end = (start + 37..=start + 40)
+        .rev()
+        .find(|end| *end <= run && alnum(scan.before(*end)) && !alnum(scan.at(*end)) && scan.at(*end) != b'_')?;
+    let rest = &scan.bytes[start + 6..end];
+    let random = rest.iter().any(u8::is_ascii_digit) && rest.iter().any(u8::is_ascii_alphabetic);
+    (random && value::variety(rest) >= 5).then_some(Span { range: start..end, kind: Kind::AzureKey })
+}
+
+/// Called at the digit, with the three characters before it.
+fn azure_before(scan: &mut Scan, at: usize) -> Option<usize> {
+    let span = azure(scan, begun_before(scan, at, 3)?)?;
     scan.add(span.range, span.kind)
 }
 

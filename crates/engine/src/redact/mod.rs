@@ -146,6 +146,7 @@ impl Scan<'_> {
             .or_else(|| families::telegram(self, at))
             .or_else(|| families::terraform(self, at))
             .or_else(|| families::mailchimp(self, at))
+            .or_else(|| families::azure(self, at))
     }
 
     /// Adds a span, and before it the credentials the rule skipped: in `https://TOKEN:password@host` the user is a

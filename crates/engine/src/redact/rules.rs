@@ -8,7 +8,7 @@ use super::families::{ANY, Family, Kind, Look, alnum, base64, dashed, dollars, d
 use super::is_word;
 
 /// Rules that match at the same position run in this order.
-pub(super) const TOKENS: [Family; 89] = [
+pub(super) const TOKENS: [Family; 93] = [
     token(
         Kind::AwsKey,
         &["AKIA", "ASIA", "ABIA", "ACCA"],
@@ -202,7 +202,7 @@ pub(super) const TOKENS: [Family; 89] = [
     token(Kind::SquareToken, &["sq0csp-", "sq0atp-"], is_word, 22, ANY, Look::Mixed, "gitleaks square-access-token"),
     token(
         Kind::DopplerToken,
-        &["dp.pt.", "dp.ct.", "dp.sa."],
+        &["dp.pt.", "dp.ct.", "dp.sa.", "dp.st."],
         alnum,
         40,
         ANY,
@@ -338,4 +338,24 @@ pub(super) const TOKENS: [Family; 89] = [
         Look::Mixed,
         "developers.cloudflare.com/fundamentals/api/get-started/token-formats",
     ),
+    token(
+        Kind::AwsKey,
+        &["ABSK", "bedrock-api-key-"],
+        base64,
+        60,
+        ANY,
+        Look::Mixed,
+        "gitleaks aws-amazon-bedrock-api-key-long-lived",
+    ),
+    token(
+        Kind::CratesIoToken,
+        &["cio"],
+        alnum,
+        32,
+        32,
+        Look::Mixed,
+        "docs.github.com/code-security/secret-scanning/introduction/supported-secret-scanning-patterns",
+    ),
+    token(Kind::NuGetKey, &["oy2"], alnum, 43, 43, Look::Mixed, "gitleaks nuget-api-key"),
+    token(Kind::ElevenLabsKey, &["sk_"], hex, 48, 48, Look::Mixed, "elevenlabs.io/docs/api-reference/authentication"),
 ];

@@ -335,13 +335,15 @@ fn in_language(scan: &mut Scan, at: usize, language: &Language) -> Option<usize>
     let window = &text[after..text.floor_char_boundary(after + BETWEEN)];
     let clause = window.find(['.', ',', ';', '?', '!', '\n', '(', '"', '\\', '{', '=']).unwrap_or(window.len());
     let written = |word: &str| !word.is_ascii() && !word.chars().any(|c| c.is_lowercase());
+    // Somebody may write it all in capitals. The length stays the same.
+    let lower = window.to_ascii_lowercase();
     let (join, word) = language
         .joins
         .iter()
         .flat_map(|listed| {
             let word = listed.strip_prefix('>').unwrap_or(listed);
             let directly = word.len() < listed.len();
-            let all = window[..clause].match_indices(word).map(move |(found, _)| (found, word));
+            let all = lower[..clause].match_indices(word).map(move |(found, _)| (found, word));
             all.filter(move |(found, _)| !directly || *found == 1)
         })
         .filter(|(found, word)| {
@@ -384,13 +386,20 @@ fn in_language(scan: &mut Scan, at: usize, language: &Language) -> Option<usize>
     let told = text.get(start..end)?;
     // The clause must end after the value: `is 8 characters long` tells no password.
     let rest = text[end..].trim_start_matches(['"', '\'', '`', '*', '\u{201c}', '\u{201d}', '\u{bb}', ')']);
-    let next = rest.trim_start().split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    let next = rest.trim_start().split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_lowercase();
+    let next = next.as_str();
     let ends = rest.is_empty()
         || rest.starts_with(['.', ',', ';', '!', '\n', '\\', '<', '\u{3002}', '\u{ff0c}', ':'])
         || ["and", "und", "et", "y", "e", "en", "but", "please", "bitte", "for", "on"].contains(&next);
     let is_pin = starts(name, "pin") || name.ends_with("pin");
-    // A plain word in capitals directly after `password is`: a name somebody chose. In German every noun has a capital.
-    let named = join == 1 && ends && ["is", "was"].contains(&word) && opened.is_none() && is_proper(told);
+    // A plain word in capitals directly after `password is`: a name somebody chose. In German every noun has a capital,
+    // and in a headline every word.
+    let named = join == 1
+        && ends
+        && window[join..].starts_with(word)
+        && ["is", "was"].contains(&word)
+        && opened.is_none()
+        && is_proper(told);
     let phrase = own && told.contains(' ') && opened.is_none();
     // A value that may be no word is one wherever its clause goes on.
     let in_clause = opened.is_none()

@@ -17,7 +17,7 @@ use crate::ledger::Read;
 pub use crate::ledger::agents::{agent_no, ensure_agent};
 use crate::ledger::blocks::Opener;
 use crate::ledger::codes::{MESSAGE, USER};
-use crate::redact::as_redacted_or_null;
+use crate::redact::{as_redacted_or_null, redact};
 use crate::scope::{AgentNo, BlockNo, QuarantineId, RecordNo, RunNo, SessionKey, SessionNo, TurnId, WorkspaceNo};
 
 /// A session in a list.
@@ -251,6 +251,10 @@ pub(super) fn turn_of(tx: &Read, opener: &Opener, r: &Row) -> Result<Turn> {
         None => opener.slice(tx, r.get(20)?, r.get(21)?, r.get(22)?)?,
         Some(_) => Vec::new(),
     };
+    // A program may give a credential as a name, and everything that shows a turn shows its names.
+    let name = |at: usize| -> Result<Option<String>> {
+        Ok(r.get::<_, Option<String>>(at)?.map(|name| redact(&name).into_owned()))
+    };
     Ok(Turn {
         forgotten,
         id: r.get(0)?,
@@ -264,9 +268,9 @@ pub(super) fn turn_of(tx: &Read, opener: &Opener, r: &Row) -> Result<Turn> {
         kind: kind_of(r.get(8)?),
         at: r.get(9)?,
         workspace: r.get(10)?,
-        speaker: r.get(11)?,
-        model: r.get(12)?,
-        tool: r.get(13)?,
+        speaker: name(11)?,
+        model: name(12)?,
+        tool: name(13)?,
         thread: r.get(14)?,
         call: r.get(15)?,
         failed: r.get(16)?,

@@ -97,6 +97,14 @@ fn shaped(rng: &mut Rng) -> Vec<(Kind, String)> {
     add(Kind::BitbucketToken, &["ATB", "B", &alnum(rng, 32)]);
     add(Kind::PaypalToken, &["access_token", "$production$", &alnum(rng, 16), "$", &hex(rng, 32)]);
     add(Kind::DopplerToken, &["dp", ".pt.", &alnum(rng, 43)]);
+    add(Kind::DopplerToken, &["dp", ".st.", &alnum(rng, 43)]);
+    add(Kind::DopplerToken, &["dp", ".st.prd_eu.", &alnum(rng, 43)]);
+    add(Kind::AwsKey, &["AB", "SK", &alnum(rng, 128)]);
+    add(Kind::AwsKey, &["bedrock", "-api-key-", &alnum(rng, 160)]);
+    add(Kind::CratesIoToken, &["ci", "o", &alnum(rng, 32)]);
+    add(Kind::NuGetKey, &["oy", "2", &alnum(rng, 43).to_lowercase()]);
+    add(Kind::ElevenLabsKey, &["sk", "_", &hex(rng, 48)]);
+    add(Kind::AzureKey, &["Q7x", "8Q", "~", &alnum(rng, 34)]);
     add(Kind::AtlassianToken, &["ATATT3", "xFfGF0", &alnum(rng, 170), "=1A2B3C4D"]);
     add(Kind::TailscaleKey, &["tskey", "-auth-", &alnum(rng, 12), "CNTRL-", &alnum(rng, 32)]);
     add(Kind::TailscaleKey, &["tskey", "-api-", &alnum(rng, 12), "CNTRL-", &alnum(rng, 32)]);
@@ -287,6 +295,10 @@ const TOLD: &[&str] = &[
     "CREATE USER bob IDENTIFIED BY '«Q7xfNHLnCeBnSe»';",
     "alter user bob identified by \"«hunter2»\"",
     "my password is «correct horse battery staple»",
+    "MY PASSWORD IS «hunter2»",
+    "My Password Is «hunter2».",
+    "THE PASSWORD IS «HUNTER2X» FOR THE GUESTS",
+    "MEIN PASSWORT LAUTET «sommer24»",
     "My password is «blue kettle seven boats north».",
 ];
 
@@ -498,6 +510,16 @@ fn contextual() -> Vec<(Kind, String)> {
             "aB3dE5fG7hI9jK1lM3nO5pQ7".repeat(2)
         ),
     );
+    for name in ["PAGERDUTY_TOKEN", "ACCOUNT_TOKEN", "pagerdutyToken", "GITHUB_PAT", "AZURE_DEVOPS_EXT_PAT"] {
+        add(Token, &format!("{name}=«MADE»"));
+    }
+    add(Authorization, "Authorization: SSWS «MADE»");
+    add(Password, "redis-cli -h cache -a «hunter2x» ping");
+    add(Password, "sqlcmd -S db -U sa -P «hunter2x» -Q 'select 1'");
+    add(Password, "htpasswd -b .htpasswd bob «hunter2x»");
+    add(Password, "htpasswd -c -B -C 12 -b '.htpasswd' bob '«hunter2x»'");
+    add(Password, "docker run httpd htpasswd -nbB bob «hunter2x» > auth");
+    add(AwsSecret, "aws configure set aws_secret_access_key «AWS» --profile x");
     add(OtpSecret, "otpauth://totp/Example:me@x.org?secret=«OTP»&issuer=Example");
     add(
         TelegramToken,
