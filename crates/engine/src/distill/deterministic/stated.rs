@@ -113,9 +113,11 @@ impl Told {
                 listed = at + items;
                 continue;
             }
-            // "Recompiled, go on" tells nothing.
-            if in_passing && reports(s) && prompt::weight_of(s) >= 3 {
-                self.done.add(&s.text, prompt.turn, 1);
+            if in_passing && reports(s) {
+                // "Recompiled, go on" tells nothing.
+                if s.words() > 2 {
+                    self.done.add(&s.text, prompt.turn, 1);
+                }
                 // "We don't need to migrate it any more" is no rule.
                 if s.label == Label::Directive {
                     continue;
