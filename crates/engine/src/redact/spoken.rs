@@ -335,7 +335,7 @@ fn in_language(scan: &mut Scan, at: usize, language: &Language) -> Option<usize>
     let window = &text[after..text.floor_char_boundary(after + BETWEEN)];
     let clause = window.find(['.', ',', ';', '?', '!', '\n', '(', '"', '\\', '{', '=']).unwrap_or(window.len());
     let written = |word: &str| !word.is_ascii() && !word.chars().any(|c| c.is_lowercase());
-    // Somebody may write it all in capitals. The length stays the same.
+    // People also write "MY PASSWORD IS". Only ASCII letters change, so positions in `lower` are those in `window`.
     let lower = window.to_ascii_lowercase();
     let (join, word) = language
         .joins
