@@ -177,6 +177,19 @@ fn a_ledger_of_an_older_version_is_left_as_it_is() {
     assert!(found.len() == 1 && found[0].starts_with("Refused ") && found[0].contains(&said), "{found:?}");
 }
 
+/// A command that was killed while it created the ledger leaves no older ledger: there is no memory yet.
+#[test]
+fn a_ledger_that_was_only_begun_is_no_older_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("home");
+    let path = home.join("state/runtime.db");
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let sql = Connection::open(&path).unwrap();
+    sql.pragma_update(None, "journal_mode", "WAL").unwrap();
+    drop(sql);
+    assert_eq!(open(&home, How::Check).err().unwrap().kind(), ErrorKind::NotFound);
+}
+
 #[test]
 fn a_ledger_made_anew_is_not_called_what_was_stored() {
     let lived = Lived::new();

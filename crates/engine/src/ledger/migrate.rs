@@ -145,6 +145,10 @@ fn refuse_tables(conn: &Connection, path: &Path) -> Result<()> {
 
 pub(super) fn require_current(conn: &Connection, path: &Path) -> Result<()> {
     let found = version(conn)?;
+    // A command that was killed while it created the ledger leaves a file without tables.
+    if found == 0 {
+        return Err(Error::not_found(format!("{} has no tables yet", path.display())));
+    }
     if found < SCHEMA_VERSION {
         return Err(Error::refused(format!(
             "{} has schema {found}, this build needs {SCHEMA_VERSION}",
