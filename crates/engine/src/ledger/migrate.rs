@@ -143,12 +143,16 @@ fn refuse_tables(conn: &Connection, path: &Path) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn require_current(conn: &Connection, path: &Path) -> Result<()> {
-    let found = version(conn)?;
-    // A command that was killed while it created the ledger leaves a file without tables.
-    if found == 0 {
+/// Refuses a file without tables: a command was killed while it created the ledger there.
+pub(super) fn require_begun(conn: &Connection, path: &Path) -> Result<()> {
+    if version(conn)? == 0 {
         return Err(Error::not_found(format!("{} has no tables yet", path.display())));
     }
+    Ok(())
+}
+
+pub(super) fn require_current(conn: &Connection, path: &Path) -> Result<()> {
+    let found = version(conn)?;
     if found < SCHEMA_VERSION {
         return Err(Error::refused(format!(
             "{} has schema {found}, this build needs {SCHEMA_VERSION}",

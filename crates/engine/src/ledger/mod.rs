@@ -190,6 +190,9 @@ impl Ledger {
                 checkpoint_if_large(&conn, path)?;
             }
             Open::Hot { .. } | Open::ReadOnly => {
+                if how == Open::ReadOnly {
+                    migrate::require_begun(&conn, path)?;
+                }
                 migrate::require_current(&conn, path)?;
                 conn.pragma_update(None, "wal_autocheckpoint", 0)?;
                 let _ = conn.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
