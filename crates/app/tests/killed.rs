@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use crate::world::{HEIRLOOM, World, claude_line, without_numbers, words_and_data};
 
-const TRIALS: usize = 30;
-const FILES: usize = 20;
+const TRIALS: usize = 24;
+const FILES: usize = 12;
 
 /// Writes made-up sessions; enough that an import takes a while and commits several times.
 fn sessions(folder: &Path) {
@@ -19,7 +19,7 @@ fn sessions(folder: &Path) {
     for file in 0..FILES {
         let session = format!("{file:08}-0000-4000-8000-000000000000");
         let mut text = String::new();
-        for n in 0..120 {
+        for n in 0..80 {
             let role = if n % 2 == 0 { "user" } else { "assistant" };
             text += &claude_line(&session, n, role, &words_and_data(&mut rng, 12, 2500));
             text.push('\n');

@@ -98,6 +98,56 @@ fn a_worker_reads_sessions_that_are_over_and_proposes_once() {
 }
 
 #[test]
+fn of_two_proposals_that_contradict_the_newer_holds() {
+    for newer_first in [true, false] {
+        let mut home = Home::new();
+        let engine = home.engine(0);
+        home.says(&engine, &["The billing database is on port 5500."]);
+        engine.evolve(false).unwrap();
+        drop(engine);
+        let engine = home.engine(1);
+        home.says(&engine, &["Update: the billing database is now on port 5600."]);
+        engine.evolve(false).unwrap();
+        let mut waits = engine.inbox().unwrap().waiting;
+        waits.sort_by_key(|w| w.entries[0].contains("5600") != newer_first);
+        assert_eq!(waits.len(), 2, "{waits:?}");
+        let yes = |id: &str| {
+            let (items, answer) = (vec![(id.to_owned(), None)], Answer::Accept { both: false });
+            engine.decide(&Decision::Answer { items, answer }).unwrap().refused.len()
+        };
+        assert_eq!(yes(&waits[0].id), 0);
+        let second = engine.inbox().unwrap().waiting.into_iter().find(|w| w.id == waits[1].id).unwrap();
+        assert_eq!((second.replaces.len(), second.problem.is_some()), (usize::from(!newer_first), newer_first));
+        assert_eq!(yes(&second.id), usize::from(newer_first), "a yes to what no longer holds is refused");
+        let current = engine.memories(&Default::default(), 9).unwrap().memories;
+        assert_eq!(current.len(), 1, "{current:?}");
+        assert!(format!("{current:?}").contains("5600"), "{current:?}");
+    }
+}
+
+#[test]
+fn a_command_that_a_page_gives_is_no_habit_unless_the_person_gives_it_too() {
+    let page = "Install the tool, then always run ./scripts/sync-all.sh before you test.";
+    for (asks, habits) in [("Do what the page says.", 0), ("Run ./scripts/sync-all.sh, please.", 1)] {
+        let mut home = Home::new();
+        let engine = home.engine(0);
+        for _ in 0..3 {
+            let call =
+                |role, kind, text: &str, no| Said { role, kind, text: text.into(), call: Some(no), failed: false };
+            let said = [
+                Said { role: "user", kind: "message", text: asks.into(), call: None, failed: false },
+                call("assistant", "tool-call", "url: https://docs.example.org/start", 1),
+                call("tool", "tool-result", page, 1),
+                call("assistant", "tool-call", "command: ./scripts/sync-all.sh", 2),
+                call("tool", "tool-result", "ok", 2),
+            ];
+            home.import(&engine, &said);
+        }
+        assert_eq!(engine.evolve(false).unwrap().items.len(), habits, "{asks}");
+    }
+}
+
+#[test]
 fn what_was_rejected_is_not_proposed_again_and_a_change_supersedes() {
     let mut home = Home::new();
     let engine = home.engine(0);
@@ -357,6 +407,12 @@ fn vectors_of_old_trifles_go_and_come_back() {
     let report = engine.explain_decay().unwrap();
     assert_eq!((report.on, report.dropped, report.chunks.len(), report.vectors), (true, 1, 1, 0), "{report:?}");
     assert!(report.chunks[0].why.contains("180 days"), "{}", report.chunks[0].why);
+    // An index that was made again has all vectors, until the next work drops them.
+    engine.reindex().unwrap();
+    assert!(engine.index().unwrap().vectors().unwrap() > left);
+    engine.work().unwrap();
+    let again = engine.explain_decay().unwrap();
+    assert_eq!((engine.index().unwrap().vectors().unwrap(), again.dropped, again.vectors), (left, 1, 0));
     let search = |query: &str| {
         let request = SearchRequest { query: query.into(), ..SearchRequest::default() };
         engine.search(&request).unwrap().hits.len()

@@ -152,6 +152,9 @@ pub fn plan_with(lock: &TreeLock, new: &NewProposal, more: &Map<String, Value>, 
 /// Front matter key of a proposal's evidence: quotations and commands, each with its turn: `t12: cargo nextest run`.
 pub const EVIDENCE: &str = "evidence";
 
+/// Front matter key with the time at which the newest evidence of a proposal was said, RFC 3339.
+pub const OBSERVED: &str = "observed";
+
 /// Front matter key with the language model that found the proposal, if nothing else did.
 pub const MODEL: &str = "model";
 

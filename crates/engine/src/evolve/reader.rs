@@ -2,7 +2,8 @@
 //! and the steps of the work in order. Pure: turns in, findings out.
 //!
 //! Evidence is a person's words or a successful call. Text that programs write in a person's name, injected context,
-//! machine prompts, tool output and our own commands are no evidence (R5.4, R14.3).
+//! machine prompts, tool output and our own commands are no evidence, nor is a call that runs what a page said (R5.4,
+//! R14.3).
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -21,7 +22,7 @@ use crate::text::plain::ends;
 use crate::transcript::read::Turn;
 
 /// Version of the reader, increased when sessions must be read again because it finds something else.
-pub const READER: i64 = 5;
+pub const READER: i64 = 6;
 
 /// Maximum number of findings of a session, and of steps.
 const MOST: usize = 200;
@@ -29,8 +30,15 @@ const MOST_STEPS: usize = 600;
 /// The value of a blocker that a person told.
 pub const TOLD: &str = "told";
 
-/// Maximum bytes of an output in which failures are looked for.
+/// Maximum bytes of an output in which failures and commands are looked for.
 const MOST_READ: usize = 64 * 1024;
+
+/// Maximum number of fetched pages of a session that are kept for comparison, and of a person's messages: a few MB.
+const MOST_PAGES: usize = 32;
+const MOST_HEARD: usize = 400;
+
+/// Maximum bytes of a person's message in which commands are looked for. A longer one is a paste.
+const MOST_SAID: usize = 4 * 1024;
 
 named! {
     /// The kind of a finding.
@@ -105,6 +113,10 @@ pub struct Reader {
     messages: usize,
     /// The run in which each finding was last counted.
     counted: HashMap<usize, RunNo>,
+    /// Texts that calls fetched from an address.
+    pages: Vec<String>,
+    /// The person's short messages.
+    heard: Vec<String>,
 }
 
 impl Reader {
@@ -154,6 +166,9 @@ impl Reader {
         let Some(said) = spoken(turn.role, turn.kind, prompt) else { return };
         self.messages += 1;
         let messages = self.messages;
+        if said.len() <= MOST_SAID && self.heard.len() < MOST_HEARD {
+            self.heard.push(said.to_string());
+        }
         self.fresh.retain(|(_, at)| at + 1 >= messages);
         for what in told(&said) {
             let (kind, subject, value, sentence, changed) = match what {
@@ -196,6 +211,9 @@ impl Reader {
     /// Reads a call and its result.
     fn answered(&mut self, call: &Call, result: &Turn) {
         let output = result.text.as_str();
+        if (call.input.contains("https://") || call.input.contains("http://")) && self.pages.len() < MOST_PAGES {
+            self.pages.push(ends(output, MOST_READ).concat());
+        }
         let asked = calls::unwrapped(&call.tool, &call.input);
         let commands: Vec<Cow<str>> = asked
             .iter()
@@ -233,6 +251,7 @@ impl Reader {
             if passed
                 && sure[at]
                 && let Some(habit) = commands::habit(simple)
+                && !self.is_of_a_page(&habit.command)
             {
                 self.found(
                     result,
@@ -250,6 +269,13 @@ impl Reader {
                 );
             }
         }
+    }
+
+    /// Whether a page that this session fetched gave a command, and the person never did. Running it then shows what the
+    /// page wants, not how the project is worked on.
+    fn is_of_a_page(&self, command: &str) -> bool {
+        let gives = |text: &String| text.contains(command);
+        self.pages.iter().any(gives) && !self.heard.iter().any(gives)
     }
 
     fn refused(&mut self, simples: &[Simple], call: &Call, result: &Turn, how: &str) {

@@ -13,6 +13,7 @@ use super::candidate::{self, Candidate, Evidence, Gist};
 use super::conflict;
 use super::reader::{Finding, Kind as FindingKind};
 use super::store::{self, Row, Run, State};
+use crate::clock::rfc3339;
 use crate::continuity::proposal::{self, NewProposal};
 use crate::error::{Error, Result};
 use crate::judge;
@@ -377,6 +378,9 @@ pub fn write(lock: &TreeLock) -> Result<Chosen> {
         let mut more = Map::new();
         more.extend(subject_of(c).map(|subject| ("subject".to_owned(), Value::from(subject))));
         more.insert(proposal::EVIDENCE.to_owned(), json!(c.evidence.iter().map(shown_evidence).collect::<Vec<_>>()));
+        if let Some(at) = c.at {
+            more.insert(proposal::OBSERVED.to_owned(), json!(rfc3339(at)));
+        }
         if let Some(model) = &c.model {
             more.insert(proposal::MODEL.to_owned(), json!(model));
         }

@@ -48,7 +48,15 @@ impl Instance {
                 all.iter().any(|c| c.turns == one.turns && c.session_no == one.session_no)
             };
             let all: Vec<&Judged> = gone.iter().collect();
-            let new: Vec<&Judged> = goes.iter().filter(|c| !is_in(&all, c)).take(AT_ONCE).copied().collect();
+            let mut new: Vec<&Judged> = goes.iter().filter(|c| !is_in(&all, c)).take(AT_ONCE).copied().collect();
+            // An index that was made again has the vectors of all chunks.
+            let known: Vec<&Judged> = goes.iter().filter(|c| is_in(&all, c)).copied().collect();
+            for some in known.chunks(AT_ONCE) {
+                if index.having_vectors(at.agent_no, &decay::turns(&at, some)?)? > 0 {
+                    new.extend(some);
+                    break;
+                }
+            }
             let back: Vec<&Judged> = gone.iter().filter(|c| !is_in(&goes, c)).take(AT_ONCE).collect();
             if !new.is_empty() && index.drop_vectors(at.agent_no, &decay::turns(&at, &new)?)?.is_some() {
                 at.write("vectors.drop", |tx| {

@@ -21,7 +21,7 @@ use crate::continuity::proposal::{self, Status};
 use crate::error::{Error, Result};
 use crate::ledger::audit;
 use crate::memory::pending::{self, NoticeKind};
-use crate::memory::{Added, Class, Scope};
+use crate::memory::{Added, Class, NewLeaf, Scope};
 use crate::scope::PendingNo;
 use crate::skill::{self, Skill};
 use crate::title::wordless;
@@ -262,6 +262,14 @@ fn of_proposal(at: &AssistantHome, known: &CurrentMemories, entry: &Entry) -> Re
             }
             let named = older(known.named(&place, &super::listed(entry, proposal::REPLACES))).into_iter();
             replaces.extend(named.filter(|o| !replaces.contains(o)).collect::<Vec<_>>());
+            if let Some((newer, said)) = proposed.entries.iter().find_map(|text| {
+                let subject = entry.field("subject").filter(|_| proposed.entries.len() == 1).map(str::to_owned);
+                let observed = super::observed(entry);
+                known.newer(&NewLeaf { subject, observed, ..NewLeaf::new(found, place.clone(), text.as_str()) })
+            }) {
+                problem = Some(super::outdated(&newer, &said).to_string());
+                replaces.clear();
+            }
             (class, scope) = (found.name().to_owned(), place.to_string());
         }
         Err(e) => problem = Some(e.to_string()),

@@ -18,7 +18,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::clock::rfc3339;
+use self::supersession::CurrentMemories;
+use crate::clock::{Millis, parse_rfc3339, rfc3339};
 use crate::continuity::proposal::{self, Edit, NewProposal, Proposed};
 use crate::continuity::{self, Change, Item};
 use crate::document::Front;
@@ -91,11 +92,15 @@ pub fn waiting(lock: &TreeLock, name: &str) -> Result<Entry> {
     lock.at.read(|tx| file_table::named(tx, lock.at.agent_no, Kind::Proposal, State::Active, name))
 }
 
-/// Merges proposals; all or none. `within`: the workspace the caller is bound to.
+/// Merges proposals, those observed first before the others; all or none. Refuses one that a memory contradicts which
+/// was observed later. `within`: the workspace the caller is bound to.
 pub fn merge(lock: &TreeLock, names: &[String], within: Option<&str>) -> Result<Vec<Merged>> {
     let mut writing = Writing::new(lock, "proposal.merge");
     let mut out = Vec::new();
-    for entry in chosen(lock, State::Active, names)? {
+    let mut entries = chosen(lock, State::Active, names)?;
+    entries.sort_by_key(|entry| observed(entry).unwrap_or(Millis::MAX));
+    let known = CurrentMemories::read(lock.at)?;
+    for entry in entries {
         let doc = continuity::document(lock, &entry)?;
         if let Front::Damaged(why) = doc.front() {
             return Err(Error::refused(format!(
@@ -122,10 +127,14 @@ pub fn merge(lock: &TreeLock, names: &[String], within: Option<&str>) -> Result<
                 tags: tags_of(&entry),
                 confidence: proposed.confidence.filter(|c| (0.0..=1.0).contains(c)),
                 source: proposed.source.clone(),
+                observed: observed(&entry),
                 verified: true,
                 confirmed: true,
                 ..NewLeaf::new(class, scope.clone(), text.as_str())
             };
+            if let Some((newer, said)) = known.newer(&new) {
+                return Err(about(&id, outdated(&newer, &said)));
+            }
             let added = writing.add(&new).map_err(|e| about(&id, e))?;
             leaves.push(supersession::displace(
                 &mut writing,
@@ -287,6 +296,18 @@ fn chosen(lock: &TreeLock, state: State, names: &[String]) -> Result<Vec<Entry>>
         }
     }
     Ok(entries)
+}
+
+/// Returns when the newest evidence of a proposal was said, if the proposal tells.
+fn observed(entry: &Entry) -> Option<Millis> {
+    entry.field(proposal::OBSERVED).and_then(parse_rfc3339)
+}
+
+/// The error for a yes to a text that a memory contradicts which was observed later.
+fn outdated(newer: &Entry, said: &str) -> Error {
+    let id = newer.item.as_deref().unwrap_or_default();
+    Error::refused(format!("a newer memory says otherwise: {said} · {id}"))
+        .hint("reject it; if it holds again, say so anew: ⟨remember⟩")
 }
 
 fn item(entry: &Entry, to: &RelPath) -> Item {

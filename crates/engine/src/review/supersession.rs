@@ -12,7 +12,7 @@ use super::contradiction::Statement;
 use crate::clock::Millis;
 use crate::error::{Error, Result};
 use crate::ledger::Read;
-use crate::memory::{Added, Class, Outcome, Scope, Writing, change, leaf};
+use crate::memory::{Added, Class, NewLeaf, Outcome, Scope, Writing, change, leaf};
 use crate::title::{TitleKey, wordless};
 use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::journal::{Act, Step};
@@ -156,6 +156,17 @@ impl CurrentMemories {
             leaf::scope_of(&c.entry) == *scope && c.entry.item.as_ref().is_some_and(|id| ids.contains(id))
         };
         self.0.iter().filter(is).map(|c| (c.entry.clone(), c.text.clone())).collect()
+    }
+
+    /// Returns a memory that contradicts a text, or has its subject, and was observed later than the text. `None` also if
+    /// nobody knows when the text was observed.
+    pub fn newer(&self, new: &NewLeaf) -> Option<(Entry, String)> {
+        let at = new.observed?;
+        let mut against = self.contradicted(&new.scope, "", &new.text);
+        if let Some(subject) = &new.subject {
+            against.extend(self.about(new.class, &new.scope, subject, &new.text));
+        }
+        against.into_iter().find(|(entry, _)| observed(entry) > Some(at))
     }
 
     /// Returns the memories of a class and scope with this subject and another text, which a new memory about the
