@@ -333,6 +333,36 @@ fn what_is_deleted_by_hand_can_be_brought_back() {
     world.verified();
 }
 
+/// A file that an editor or a full disk left empty, or a loss of power full of zeros, is as good as deleted.
+#[test]
+fn what_has_no_text_any_more_can_be_brought_back() {
+    let world = World::new();
+    world.json(&["remember", "--class", "preference", "Answer in short sentences"]);
+    world.says(0, &["work", "--drain"]);
+    let tree = world.test.home().join("workspaces/main");
+    let leaf = walked(&tree).into_iter().find(|path| path.starts_with("memory/preference/")).unwrap();
+    for (name, bytes) in
+        [(leaf.as_str(), &b" \n"[..]), (&leaf, b"ab\0c"), ("MEMORY.md", b"\0\0\0\0"), ("MEMORY.md", b"")]
+    {
+        let file = tree.join(name);
+        let before = fs::read(&file).unwrap();
+        fs::write(&file, bytes).unwrap();
+        let said = world.json(&["status"]).to_string();
+        let note = format!("{name} has no text any more; as it was it is kept for 30 days: heirloom restore {name}");
+        assert!(said.contains(&note), "{bytes:?}: {said}");
+        assert!(!world.json(&["status"]).to_string().contains("no text any more"), "it is said once");
+        world.says(0, &["work", "--drain"]);
+        world.json(&["restore", name]);
+        assert_eq!(fs::read(&file).unwrap(), before, "{bytes:?}");
+        world.verified();
+    }
+    // A file in which somebody wrote is left alone.
+    fs::write(tree.join(&leaf), "").unwrap();
+    world.says(0, &["status"]);
+    fs::write(tree.join(&leaf), "# Other words\n").unwrap();
+    assert!(world.says(3, &["restore", &leaf]).contains("is there"));
+}
+
 /// A deleted page is rendered again by itself, without the words a person had written in it: those are kept, reported once,
 /// and can be restored into the page.
 #[test]

@@ -98,27 +98,28 @@ impl VisibleReport {
     }
 }
 
-/// Returns the note about files deleted by hand: it names the newest ones and counts the others.
+/// Returns the note about files deleted or emptied by hand: it names the newest ones and counts the others.
 fn of_deleted(deleted: &[Deleted]) -> Vec<String> {
     let mut paths = BTreeSet::new();
     let newest: Vec<&Deleted> = deleted.iter().filter(|file| paths.insert(&file.path)).collect();
     let mut out: Vec<String> = newest
         .iter()
         .take(NAMED)
-        .map(|Deleted { path, rendered_again, .. }| {
+        .map(|Deleted { path, emptied, rendered_again, .. }| {
             let see = See::new(format!("restore {path}"));
-            match rendered_again {
-                true => {
+            match (emptied, rendered_again) {
+                (true, _) => format!("{path} has no text any more; as it was it is kept for 30 days: {see}"),
+                (_, true) => {
                     format!("{path} was deleted by hand and rendered again; as it was it is kept for 30 days: {see}")
                 }
-                false => format!("{path} was deleted by hand and is kept for 30 days: {see}"),
+                _ => format!("{path} was deleted by hand and is kept for 30 days: {see}"),
             }
         })
         .collect();
     match newest.len().saturating_sub(NAMED) as u64 {
         0 => {}
         more => out.push(format!(
-            "{} more deleted by hand, kept for 30 days: {}",
+            "{} more deleted or emptied by hand, kept for 30 days: {}",
             counted(more, "file"),
             See::new("show --revisions")
         )),

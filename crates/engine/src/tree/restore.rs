@@ -2,8 +2,9 @@
 //!
 //! The newest state seen of every page, memory, open loop, proposal, artifact and skill draft is stored beside the
 //! revisions; that of a page that is rendered again when it is missing, once a person has written in it; a person's own
-//! notes are not copied. Once a scan finds the file gone, that state becomes a revision, [`restore`] writes it back, and
-//! after [`KEPT_MS`] it is removed. A file that a command removes is not kept here: forgetting has to forget.
+//! notes are not copied. Once a scan finds the file gone, empty or without readable text, that state becomes a revision,
+//! [`restore`] writes it back, and after [`KEPT_MS`] it is removed. A file that a command removes is not kept here:
+//! forgetting has to forget.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -22,6 +23,9 @@ pub(super) const PRESENT: &str = "the newest state that was seen";
 
 /// Reason (`why`) of the stored state of a file that was deleted by hand.
 pub(super) const DELETED: &str = "deleted by hand";
+
+/// Reason (`why`) of the stored state of a file that has no readable text any more.
+pub(super) const EMPTIED: &str = "emptied by hand";
 
 /// Reason (`why`) of an empty state: the existing file contains forgotten words that only its owner may remove, so its
 /// bytes are not stored.
@@ -157,6 +161,29 @@ pub(crate) fn unsound(tx: &Read) -> Result<Vec<String>> {
     Ok(out)
 }
 
+/// Whether the bytes of a file have nothing to read: they are blank, or no text, as a full disk or a loss of power leaves
+/// them.
+pub(super) fn is_blank(bytes: &[u8]) -> bool {
+    bytes.contains(&0) || std::str::from_utf8(bytes).map_or(true, |text| text.trim().is_empty())
+}
+
+/// Turns the state that a file had, `digest`, into a revision, because its bytes are blank now.
+pub(super) fn emptied(tx: &Write, agent_no: AgentNo, path: &RelPath, digest: &[u8]) -> Result<()> {
+    tx.prepare_cached(
+        "UPDATE file_revisions SET why = ?4, at = ?5, said = NULL
+         WHERE agent_no = ?1 AND path = ?2 AND digest = ?3 AND why IN (?4, ?6)",
+    )?
+    .execute(params![agent_no, path.as_str(), digest, EMPTIED, tx.now(), PRESENT])?;
+    remove_old(tx, agent_no)
+}
+
+/// Removes the states of files that were deleted or emptied long ago.
+fn remove_old(tx: &Write, agent_no: AgentNo) -> Result<()> {
+    tx.prepare_cached("DELETE FROM file_revisions WHERE agent_no = ?1 AND why IN (?2, ?3) AND at < ?4")?
+        .execute(params![agent_no, DELETED, EMPTIED, tx.now() - KEPT_MS])?;
+    Ok(())
+}
+
 /// Removes the stored state of a file that a command has removed: only deletions by hand can be undone.
 pub(super) fn removed(tx: &Write, agent_no: AgentNo, path: &str) -> Result<()> {
     tx.prepare_cached("DELETE FROM file_revisions WHERE agent_no = ?1 AND path = ?2 AND why IN (?3, ?4)")?
@@ -175,37 +202,34 @@ pub(super) fn deleted(tx: &Write, agent_no: AgentNo, path: &str) -> Result<()> {
     )?
     .execute(params![agent_no, path, DELETED, tx.now(), LET_GO])?;
     removed(tx, agent_no, path)?;
-    tx.prepare_cached("DELETE FROM file_revisions WHERE agent_no = ?1 AND why = ?2 AND at < ?3")?.execute(params![
-        agent_no,
-        DELETED,
-        tx.now() - KEPT_MS
-    ])?;
-    Ok(())
+    remove_old(tx, agent_no)
 }
 
-/// A file that was deleted by hand and not restored.
+/// A file that was deleted or emptied by hand and not restored.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Deleted {
     /// Number of its stored state.
     pub no: RevisionNo,
     pub path: String,
+    /// Whether its bytes are blank, while the file exists.
+    pub emptied: bool,
     /// Whether a page was rendered in its place since.
     pub rendered_again: bool,
 }
 
-/// Returns the files deleted by hand that no person was told of yet, newest first.
+/// Returns the files deleted or emptied by hand that no person was told of yet, newest first.
 pub fn unsaid(tx: &Read, agent_no: AgentNo) -> Result<Vec<Deleted>> {
     let rendered = Kind::ALL.iter().filter(|kind| kind.is_rendered()).map(|kind| format!("'{}'", kind.name()));
     let mut statement = tx.prepare_cached(&format!(
-        "SELECT r.revision_no, r.path, c.path IS NOT NULL FROM file_revisions r
+        "SELECT r.revision_no, r.path, r.why = ?3, c.path IS NOT NULL FROM file_revisions r
          LEFT JOIN catalogue c ON c.agent_no = r.agent_no AND c.path = r.path AND c.state != 'gone'
-         WHERE r.agent_no = ?1 AND r.why = ?2 AND r.said IS NULL
-           AND (c.path IS NULL OR (c.kind IN ({}) AND c.digest != r.digest))
+         WHERE r.agent_no = ?1 AND r.why IN (?2, ?3) AND r.said IS NULL
+           AND (c.path IS NULL OR (c.kind IN ({}) OR r.why = ?3) AND c.digest != r.digest)
          ORDER BY r.at DESC, r.revision_no DESC",
         rendered.collect::<Vec<_>>().join(", ")
     ))?;
-    let rows = statement.query_map(params![agent_no, DELETED], |r| {
-        Ok(Deleted { no: r.get(0)?, path: r.get(1)?, rendered_again: r.get(2)? })
+    let rows = statement.query_map(params![agent_no, DELETED, EMPTIED], |r| {
+        Ok(Deleted { no: r.get(0)?, path: r.get(1)?, emptied: r.get(2)?, rendered_again: r.get(3)? })
     })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
@@ -239,9 +263,9 @@ pub fn kept_of_present(tx: &Read, agent_no: AgentNo) -> Result<u64> {
     Ok(kept as u64)
 }
 
-/// Restores a file that was deleted by hand, by its path or the id of the item it had, with its last bytes. A page that was
-/// rendered again meanwhile is replaced, and kept as a revision. Returns its path. `NotFound`: no state is stored.
-/// `Refused`: a file exists at that path.
+/// Restores a file that was deleted or emptied by hand, by its path or the id of the item it had, with its last readable
+/// bytes. A page that was rendered again meanwhile, and bytes without text, are replaced and kept as a revision. Returns its
+/// path. `NotFound`: no state is stored. `Refused`: a file with other text exists at that path.
 pub fn restore(lock: &TreeLock, name: &str) -> Result<RelPath> {
     let at = lock.at;
     let nothing = || {
@@ -255,21 +279,21 @@ pub fn restore(lock: &TreeLock, name: &str) -> Result<RelPath> {
     let below = name.strip_prefix(&at.files.shown().display().to_string()).map(|rest| rest.trim_start_matches('/'));
     let path = RelPath::parse(of_item.as_deref().or(below).unwrap_or(name)).map_err(|e| nothing().because(e))?;
     let kept: Option<(Vec<u8>, bool)> = at.read(|tx| {
-        let sql = "SELECT data, why = ?3 FROM file_revisions WHERE agent_no = ?1 AND path = ?2 AND why != ?4
-                   ORDER BY why = ?3 DESC, at DESC, revision_no DESC LIMIT 1";
+        let sql = "SELECT data, why IN (?3, ?5) FROM file_revisions WHERE agent_no = ?1 AND path = ?2 AND why != ?4
+                   ORDER BY why IN (?3, ?5) DESC, at DESC, revision_no DESC LIMIT 1";
         Ok(tx
             .prepare_cached(sql)?
-            .query_row(params![at.agent_no, path.as_str(), DELETED, LET_GO], |r| Ok((r.get(0)?, r.get(1)?)))
+            .query_row(params![at.agent_no, path.as_str(), DELETED, LET_GO, EMPTIED], |r| Ok((r.get(0)?, r.get(1)?)))
             .optional()?)
     })?;
-    let (data, was_deleted) = kept.ok_or_else(nothing)?;
+    let (data, was_lost) = kept.ok_or_else(nothing)?;
     let bytes = blocks::unsqueeze(&data)?;
     if let Some(folder) = path.parent() {
         at.files.create_dir_all(&folder)?;
     }
     match at.files.write_new(&path, &bytes)? {
         NewFile::Written => {}
-        NewFile::Exists if was_deleted && in_place_of_rendered(lock, &path, &bytes)? => {}
+        NewFile::Exists if was_lost && in_place_of_another(lock, &path, &bytes)? => {}
         NewFile::Exists => {
             return Err(Error::refused(format!("{} is there", at.shown(&path)))
                 .hint(format!("see what was kept of it: ⟨show --revisions {path}⟩")));
@@ -279,9 +303,17 @@ pub fn restore(lock: &TreeLock, name: &str) -> Result<RelPath> {
         tx.note("bytes", bytes.len());
         removed(tx, at.agent_no, path.as_str())?;
         tx.prepare_cached(
-            "UPDATE file_revisions SET why = ?4, said = NULL WHERE agent_no = ?1 AND path = ?2 AND digest = ?3 AND why = ?5",
+            "UPDATE file_revisions SET why = ?4, said = NULL WHERE agent_no = ?1 AND path = ?2 AND digest = ?3
+               AND why IN (?5, ?6)",
         )?
-        .execute(params![at.agent_no, path.as_str(), home::digest(&bytes).as_slice(), PRESENT, DELETED])?;
+        .execute(params![
+            at.agent_no,
+            path.as_str(),
+            home::digest(&bytes).as_slice(),
+            PRESENT,
+            DELETED,
+            EMPTIED
+        ])?;
         // The restored thread page shows the state of the day it was deleted, so it is marked to be rendered again. The scan
         // below marks pages of other kinds.
         match thread_page(&path) {
@@ -293,18 +325,16 @@ pub fn restore(lock: &TreeLock, name: &str) -> Result<RelPath> {
     Ok(path)
 }
 
-/// Restores a page that was rendered again since it was deleted. Returns false where the file at that path is no rendered
-/// page, or somebody has written in it.
-fn in_place_of_rendered(lock: &TreeLock, path: &RelPath, bytes: &[u8]) -> Result<bool> {
+/// Restores a file whose bytes are blank, or a page that was rendered again since it was deleted. Returns false where
+/// somebody has written in the file at that path.
+fn in_place_of_another(lock: &TreeLock, path: &RelPath, bytes: &[u8]) -> Result<bool> {
     let at = lock.at;
     let Some(there) = at.read(|tx| file_table::at(tx, at.agent_no, path))? else { return Ok(false) };
-    if !there.kind.is_rendered() || there.by_hand() {
-        return Ok(false);
-    }
+    let rendered = there.kind.is_rendered() && !there.by_hand();
     let mut replaced = None;
     let revised = lock.revise(path, there.published, Patience::Wait, |current| {
         let current = current.unwrap_or_default();
-        if Some(home::digest(current)) != there.published {
+        if !is_blank(current) && !(rendered && Some(home::digest(current)) == there.published) {
             return Ok(None);
         }
         replaced = Some(current.to_vec());

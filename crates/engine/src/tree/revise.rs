@@ -6,7 +6,7 @@
 use rusqlite::params;
 
 use super::file_table::Kind;
-use super::restore::{self, DELETED, LET_GO, PRESENT};
+use super::restore::{self, DELETED, EMPTIED, LET_GO, PRESENT};
 use super::{AssistantHome, LARGEST_FILE, TreeLock, file_table};
 use crate::clock::{Clock, Millis, as_rfc3339};
 use crate::document::Document;
@@ -163,10 +163,10 @@ impl AssistantHome<'_> {
         // ([`restore`]).
         tx.prepare_cached(
             "DELETE FROM file_revisions WHERE revision_no IN (
-               SELECT revision_no FROM file_revisions WHERE agent_no = ?1 AND path = ?2 AND why NOT IN (?3, ?4, ?5)
+               SELECT revision_no FROM file_revisions WHERE agent_no = ?1 AND path = ?2 AND why NOT IN (?3, ?4, ?5, ?7)
                ORDER BY at DESC, revision_no DESC LIMIT -1 OFFSET ?6)",
         )?
-        .execute(params![self.agent_no, path.as_str(), PRESENT, DELETED, LET_GO, KEPT_REVISIONS])?;
+        .execute(params![self.agent_no, path.as_str(), PRESENT, DELETED, LET_GO, KEPT_REVISIONS, EMPTIED])?;
         let item = matches!(
             file_table::classify(path),
             Some((Kind::Leaf | Kind::Proposal | Kind::OpenLoop | Kind::Artifact | Kind::Note, _))
@@ -211,7 +211,7 @@ pub fn revisions(tx: &Read, agent_no: AgentNo, path: Option<&str>, limit: usize)
 }
 
 /// Revisions kept since a time because files were found changed: number, path and reason, newest first. Versions
-/// replaced by a command on request are left out, and so are files that were deleted.
+/// replaced by a command on request are left out, and so are files that were deleted or emptied.
 pub fn found_by_scan(
     tx: &Read,
     agent_no: AgentNo,
@@ -220,10 +220,10 @@ pub fn found_by_scan(
 ) -> Result<Vec<(RevisionNo, String, String)>> {
     let mut statement = tx.prepare_cached(
         "SELECT revision_no, path, why FROM file_revisions WHERE agent_no = ?1 AND at >= ?2
-           AND why NOT IN (?3, ?5, ?6, ?7) ORDER BY at DESC, revision_no DESC LIMIT ?4",
+           AND why NOT IN (?3, ?5, ?6, ?7, ?8) ORDER BY at DESC, revision_no DESC LIMIT ?4",
     )?;
     let rows = statement
-        .query_map(params![agent_no, since, BY_COMMAND, limit as i64, PRESENT, DELETED, LET_GO], |r| {
+        .query_map(params![agent_no, since, BY_COMMAND, limit as i64, PRESENT, DELETED, LET_GO, EMPTIED], |r| {
             Ok((r.get(0)?, r.get(1)?, r.get(2)?))
         })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)

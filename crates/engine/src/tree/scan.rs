@@ -179,7 +179,8 @@ fn store_changes(at: &AssistantHome, step: &[(RelPath, Option<Known>)], problems
             Ok(Some((bytes, stamp))) => {
                 let digest = home::digest(&bytes);
                 same += usize::from(row.as_ref().is_some_and(|r| r.stamp == stamp && r.digest == digest));
-                read.push((path, stamp, digest, bytes));
+                let emptied = row.as_ref().filter(|r| r.digest != digest && restore::is_blank(&bytes));
+                read.push((path, stamp, digest, bytes, emptied.map(|r| r.digest.clone())));
             }
             // The file vanished between listing and reading; the next scan records it as gone.
             Ok(None) => {}
@@ -192,14 +193,18 @@ fn store_changes(at: &AssistantHome, step: &[(RelPath, Option<Known>)], problems
     }
     let described: Vec<_> = read
         .into_iter()
-        .filter_map(|(path, stamp, digest, bytes)| {
+        .filter_map(|(path, stamp, digest, bytes, emptied)| {
             let what = file_table::classify(path)?;
-            Some((path, what, stamp, digest, file_table::describe(path, what.0, what.1, &Document::parse(bytes))))
+            let said = file_table::describe(path, what.0, what.1, &Document::parse(bytes));
+            Some((path, what, stamp, digest, said, emptied))
         })
         .collect();
     at.write("catalogue.sweep", |tx| {
         let (mut changed, mut found) = (0, Vec::new());
-        for (path, what, stamp, digest, said) in &described {
+        for (path, what, stamp, digest, said, emptied) in &described {
+            if let Some(before) = emptied {
+                restore::emptied(tx, at.agent_no, path, before)?;
+            }
             let seen = file_table::Seen { stamp: *stamp, seen_ns, digest: *digest, published: None };
             if file_table::store(tx, at.agent_no, path, *what, &seen, said)? {
                 changed += 1;
