@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use crate::world::{HEIRLOOM, World, claude_line, without_numbers, words_and_data};
 
-const TRIALS: usize = 24;
-const FILES: usize = 12;
+const TRIALS: usize = 16;
+const FILES: usize = 8;
 
 /// Writes made-up sessions; enough that an import takes a while and commits several times.
 fn sessions(folder: &Path) {

@@ -26,7 +26,7 @@ pub fn worth(s: &Statement) -> u32 {
     if Mark::Idle.is_in(s) && s.words() <= 14 {
         return 0;
     }
-    if s.words() <= 3 && is_greeting(&s.text) || aims(&s.text) {
+    if s.words() <= 3 && is_greeting(&s.text) || aims(&s.text) || retells(&s.text) {
         return 0;
     }
     // The name of a file above its code says nothing.
@@ -149,6 +149,15 @@ pub fn names(text: &str) -> bool {
         || text
             .split_whitespace()
             .any(|w| is_id(w.trim_matches(|c: char| !c.is_alphanumeric())) || w.bytes().any(|b| b.is_ascii_digit()))
+}
+
+/// Whether a model tells itself what it was asked, in a message that some programs store like an answer: "The user wants me to
+/// check the tests." Models reason in English in conversations of any language.
+fn retells(text: &str) -> bool {
+    phrases!("the user wants|asks|asked|requests|requested|reports|reported|mentioned|said / the user is|was asking|requesting|reporting|getting|saying|noticing / the user has|now? asked|requested|reported|said|allowed|provided|shared|wants / i understand the user|that?")
+        .begin(&split(&lower(text), Marks::Dropped))
+        .next()
+        .is_some()
 }
 
 /// Whether a text says what is to be reached, not what was: "The goal is to remove the check."

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::exchange::{Exchange, Message};
 use super::list::{JOIN, List};
-use super::prompt;
+use super::{answer, prompt};
 use crate::statement::{Label, Statement};
 use crate::text::patterns::phrases;
 use crate::text::plain::{cut, lower};
@@ -37,9 +37,16 @@ pub fn answered(decisions: &mut List, exchange: &Exchange, before: Option<&Excha
     }
 }
 
-/// Adds a choice that the person put to the model and the model confirmed: "should I go for 15 → Absolutely, take 15".
+/// Adds a choice that the person put to the model and the model confirmed ("should I go for 15 → Absolutely, take 15"), or
+/// made among the alternatives of the question ("one package or two → **Two packages**").
 pub fn confirmed(decisions: &mut List, exchange: &Exchange) {
     let (Some(prompt), Some(answer)) = (&exchange.prompt, &exchange.answer) else { return };
+    if let Some(question) = prompt.own.last().filter(|s| s.asks && offers_choice(&s.text) && !exchange.acted)
+        && let Some(told) = answer.statements.first().filter(|s| s.paragraph == 0 && answer::concludes(s))
+    {
+        let text = format!("{}{JOIN}{}", cut_front(&question.text, PUT), cut(&told.text, PUT));
+        return decisions.tell(&text, &[prompt.turn, answer.turn], 3);
+    }
     let Some(question) = prompt.own.iter().rfind(|s| asks_counsel(&s.text)).filter(|_| !exchange.acted) else {
         return;
     };
@@ -60,7 +67,7 @@ fn names_part_of(answer: &Statement, message: &Message) -> bool {
 }
 
 fn offers_choice(question: &str) -> bool {
-    phrases!("or / which / vs / either / oder / welche|welcher|welches / ou / quel|quelle / cuál|cuáles / entre")
+    phrases!("or / which / vs / either / oder / welche|welcher|welches / ou / quel|quelle / cuál|cuáles / entre / или / nebo / lub / veya")
         .stand_in(question)
 }
 

@@ -16,7 +16,7 @@ const MOST: usize = 4;
 /// Maximum length of the item, in bytes: two lines of a handoff.
 const LONGEST: usize = 240;
 
-/// Maximum bytes of text after the block; with more, the answer goes on to something else.
+/// Maximum number of characters after the block; with more, the answer goes on to something else.
 const BEHIND: usize = 400;
 
 /// Maximum bytes between the sentence and its block.
@@ -26,7 +26,7 @@ const BETWEEN: usize = 40;
 const EAST: [&str; 6] = ["运行", "執行", "执行", "请", "実行", "してください"];
 
 /// Maximum number of numbered steps.
-const STEPS: usize = 5;
+const STEPS: usize = 7;
 
 /// Returns what an answer leaves to the person, one line for each step: the commands at its end, or its numbered steps
 /// that have a block of commands each.
@@ -35,8 +35,9 @@ pub fn left_to_person(text: &str, statements: &[Statement]) -> Vec<String> {
     if steps.len() > 1 { steps } else { Vec::from_iter(at_the_end(text, statements)) }
 }
 
-/// Returns the numbered lines that end in a colon, each above a block of commands: "1. Check the version:". Nothing if more
-/// than a remark follows the last block. Lines are read instead of statements, because a line in bold is a heading.
+/// Returns the numbered lines that end in a colon, and the numbered headings, each above a block of commands: "1. Check the
+/// version:". Nothing if more than a remark follows the last block. Lines are read instead of statements, because a line
+/// in bold is a heading.
 fn steps(text: &str) -> Vec<String> {
     let blocks = blocks(text);
     let mut out = Vec::new();
@@ -46,23 +47,25 @@ fn steps(text: &str) -> Vec<String> {
         if !(block.is_shell || is_command(block.body)) {
             continue;
         }
+        let lead = lead.trim_end_matches([':', '：']);
         out.push(match commands_of(block.body) {
-            Some(commands) => cut(&format!("{lead} {commands}"), LONGEST),
-            None => lead.trim_end_matches([':', '：']).to_owned(),
+            Some(commands) => cut(&format!("{lead}: {commands}"), LONGEST),
+            None => lead.to_owned(),
         });
     }
-    let ends = blocks.last().is_some_and(|b| text.len() - b.end <= BEHIND);
+    let ends = blocks.last().is_some_and(|b| text[b.end..].chars().count() <= BEHIND);
     out.truncate(if ends { STEPS } else { 0 });
     out
 }
 
-/// Returns the text of a numbered line that ends in a colon, without its number and signs.
+/// Returns the text of a numbered heading, or of a numbered line that ends in a colon, without its number and signs.
 fn step(line: &str) -> Option<String> {
+    let is_heading = line.starts_with('#');
     let line = line.trim().trim_start_matches(['#', '*', '_', ' ']);
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     let rest = line[digits..].strip_prefix(['.', ')', '、']).filter(|_| (1..=2).contains(&digits))?;
     let said = plain(rest.trim());
-    said.ends_with([':', '：']).then_some(said)
+    (is_heading || said.ends_with([':', '：'])).then_some(said)
 }
 
 /// Returns the lines of a block of commands; `None` if there are too many.
@@ -86,7 +89,7 @@ fn is_command(body: &str) -> bool {
 fn at_the_end(text: &str, statements: &[Statement]) -> Option<String> {
     let blocks = blocks(text);
     let Block { fence: start, end, body, .. } = *blocks.iter().rfind(|b| b.is_shell)?;
-    if text.len() - end > BEHIND {
+    if text[end..].chars().count() > BEHIND {
         return None;
     }
     let lead = statements.iter().rfind(|s| s.range.end <= start)?;

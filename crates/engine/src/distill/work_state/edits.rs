@@ -175,6 +175,12 @@ fn simple_deeds(simple: &Simple, found: &mut Vec<Deed>) {
         "ln" if operands.len() == 2 && plain(operands[1]) && is_file(operands[1]) => {
             did(&operands[1].text, Touch::Created)
         }
+        // PowerShell, whose file is an option's value or the first operand.
+        "Out-File" | "Set-Content" | "Add-Content" => {
+            let named = after(simple, &["-FilePath", "-Path", "-LiteralPath"]);
+            let file = named.first().copied().or_else(|| operands.first().copied());
+            file.filter(|a| plain(a)).into_iter().for_each(|a| did(&a.text, Touch::Changed));
+        }
         "curl" => after(simple, &["-o", "--output"]).iter().for_each(|a| did(&a.text, Touch::Changed)),
         "wget" => after(simple, &["-O", "--output-document"]).iter().for_each(|a| did(&a.text, Touch::Changed)),
         "sed" if in_place(simple) => {
