@@ -232,7 +232,7 @@ impl Reader {
         if failed && is_denied(output) {
             self.refused(&simples, call, result, "denied");
         }
-        let passed = !failed && !checks::says_failed(&ends(output, MOST_READ));
+        let passed = !failed && !checks::says_failed(&ends(output, MOST_READ)) && !is_push_refused(output);
         // A script that runs with other rights is never remembered.
         let is_higher = script.split_whitespace().any(|w| matches!(w, "sudo" | "su" | "doas"));
         let sure = certain(script, &simples);
@@ -331,6 +331,12 @@ fn certain(script: &str, simples: &[Simple]) -> Vec<bool> {
     (0..simples.len()).map(|at| !loose || Some(at) == last).collect()
 }
 
+/// Whether git says in an output that it pushed nothing. A filter behind it hides its exit code.
+fn is_push_refused(output: &str) -> bool {
+    let says = |line: &str| line.contains("! [rejected]") || line.starts_with("error: failed to push");
+    ends(output, MOST_READ).iter().flat_map(|part| part.lines()).any(|line| says(line.trim_start()))
+}
+
 /// Whether an output says that an action was not allowed.
 fn is_denied(output: &str) -> bool {
     let low = ends(output, 4_096).concat().to_lowercase();
@@ -371,6 +377,13 @@ mod tests {
         assert_eq!(of("just ci; echo done"), [false, true]);
         assert_eq!(of("just ci || true"), [false, true]);
         assert_eq!(of("just ci\njust deploy | tail -3"), [false, true, false]);
+    }
+
+    #[test]
+    fn a_push_that_was_refused_did_not_succeed() {
+        assert!(is_push_refused("To example.org:api\n ! [rejected]  main -> main (fetch first)\n"));
+        assert!(is_push_refused("error: failed to push some refs to 'example.org:api'"));
+        assert!(!is_push_refused("To example.org:api\n   1a2b3c..4d5e6f  main -> main\n"));
     }
 
     #[test]

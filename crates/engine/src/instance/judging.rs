@@ -33,9 +33,11 @@ impl Instance {
         Ok(())
     }
 
-    /// Drops the vectors that the policy lets go, and makes those again that it no longer lets go.
-    pub(super) fn fade_all(&self, index: &mut Index, actor: &str) -> Result<()> {
+    /// Drops the vectors that the policy lets go, and makes those again that it no longer lets go. Returns the number of
+    /// agents for which it did.
+    pub(super) fn fade_all(&self, index: &mut Index, actor: &str) -> Result<u64> {
         let (_, policy) = self.judged_by()?;
+        let mut changed = 0;
         for agent in self.agents()? {
             let Some(at) = self.assistant_as_it_is(&agent, actor)? else { continue };
             let gone = decay::dropped(&at)?;
@@ -58,20 +60,24 @@ impl Instance {
                 }
             }
             let back: Vec<&Judged> = gone.iter().filter(|c| !is_in(&goes, c)).take(AT_ONCE).collect();
+            let mut done = false;
             if !new.is_empty() && index.drop_vectors(at.agent_no, &decay::turns(&at, &new)?)?.is_some() {
+                done = true;
                 at.write("vectors.drop", |tx| {
                     tx.note("chunks", new.len());
                     decay::record(tx, at.agent_no, &new, true)
                 })?;
             }
             if !back.is_empty() && index.make_vectors_again(&self.ledger, at.agent_no, &decay::turns(&at, &back)?)? {
+                done = true;
                 at.write("vectors.make", |tx| {
                     tx.note("chunks", back.len());
                     decay::record(tx, at.agent_no, &back, false)
                 })?;
             }
+            changed += u64::from(done);
         }
-        Ok(())
+        Ok(changed)
     }
 
     fn judged_home(&self, agent: &AgentId, actor: &str) -> Result<AssistantHome<'_>> {

@@ -66,13 +66,17 @@ impl Instance {
         // Indexes the nodes that were just made, then the files.
         index.catch_up(&self.ledger, None, &mut |_| {})?;
         self.build_files(&mut index, actor)?;
-        self.fade_all(&mut index, actor)?;
+        let faded = self.fade_all(&mut index, actor)?;
         drop(index);
         let renewing = self.renew(actor)?;
         let (due, next) = self.ledger.read(|tx| undistilled::counts(tx, self.ledger.now(), None))?;
         let failed = distilled.problems.len() as u64;
         Ok(Worked {
-            done: drained.done + distilled.sessions - failed + summarised.made + learned.made + u64::from(renewing),
+            done: drained.done + distilled.sessions - failed
+                + summarised.made
+                + learned.made
+                + faded
+                + u64::from(renewing),
             renewing: renewing || summarised.more || learned.more,
             failed: drained.failed + failed,
             later: drained.later + due + u64::from(next.is_some()),

@@ -43,13 +43,25 @@ pub fn announces_rules(line: &str) -> bool {
 
 /// Whether a line announces text that is probably not the speaker's: "The error message is:", "Bob wrote:".
 pub fn announces_paste(line: &str) -> bool {
-    has_word(last_sentence(line), &PASTE)
+    has_word(last_sentence(line), &PASTE) && !orders_work(line)
+}
+
+/// Whether a line orders to carry out the text below it, whoever wrote it: "Implement this issue:".
+fn orders_work(line: &str) -> bool {
+    let orders = phrases!(
+        "please? implement|solve|resolve|address|tackle|do / please? work on / bitte? implementiere|bearbeite|löse / setze / implémente|résous|traite / implementa|resuelve / implementa|risolvi / реализуй|сделай"
+    );
+    let works = phrases!(
+        "issue|issues|ticket|tickets|story|task|spec|specification|requirement|requirements|aufgabe|anforderung|tâche|tarea|задачу|задача"
+    );
+    let said = last_sentence(line);
+    orders.begin(&split(&lower(said), Marks::Dropped)).next().is_some() && works.stand_in(said)
 }
 
 /// Whether a line announces text that may not be the speaker's: "The following:", "Translate this:".
 pub fn may_announce_paste(line: &str) -> bool {
     let last = last_sentence(line);
-    has_word(last, &PASTE) || has_word(last, &MAY_BE_PASTE)
+    (has_word(last, &PASTE) || has_word(last, &MAY_BE_PASTE)) && !orders_work(last)
 }
 
 fn last_sentence(line: &str) -> &str {

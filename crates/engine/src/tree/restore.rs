@@ -334,7 +334,8 @@ fn in_place_of_another(lock: &TreeLock, path: &RelPath, bytes: &[u8]) -> Result<
     let mut replaced = None;
     let revised = lock.revise(path, there.published, Patience::Wait, |current| {
         let current = current.unwrap_or_default();
-        if !is_blank(current) && !(rendered && Some(home::digest(current)) == there.published) {
+        let as_rendered = rendered && Some(home::digest(current)) == there.published;
+        if !is_blank(current) && !as_rendered {
             return Ok(None);
         }
         replaced = Some(current.to_vec());

@@ -44,7 +44,8 @@ fn steps(text: &str) -> Vec<String> {
     for (n, block) in blocks.iter().enumerate() {
         let before = &text[n.checked_sub(1).map_or(0, |last| blocks[last].end)..block.fence];
         let Some(lead) = before.lines().rfind(|line| !line.trim().is_empty()).and_then(step) else { continue };
-        if !(block.is_shell || is_command(block.body)) {
+        // "`pip show x` → not found" shows what a command printed.
+        if !(block.is_shell || is_command(block.body)) || block.body.contains('→') {
             continue;
         }
         let lead = lead.trim_end_matches([':', '：']);

@@ -32,6 +32,9 @@ pub const UNCONFIRMED: &str = "Not confirmed since the last change: ";
 /// Maximum length of a request that is quoted whole while it is worked on, in bytes: two lines of a handoff.
 const WHOLE: usize = 300;
 
+/// Maximum bytes between two questions that are one: a blank, or a bracket of three bytes.
+const GAP: usize = 4;
+
 /// Maximum length of each part of a complaint with its matter, in bytes.
 const PART: usize = 150;
 
@@ -239,6 +242,8 @@ impl Open {
         for commands in answer.commands.iter().filter(|_| last) {
             self.next.add(commands, answer.turn, 3);
         }
+        // Each with the place of its end.
+        let mut questions: Vec<(usize, String)> = Vec::new();
         for s in answer
             .statements
             .iter()
@@ -252,7 +257,16 @@ impl Open {
             match s.label {
                 // The person's next message answers the question or ignores it, so only the last one is kept.
                 Label::Offer | Label::Question if last && (s.sure || s.asks) && !s.text.ends_with([':', '：']) => {
-                    self.next.add(&format!("{WAITS}{}", s.text), answer.turn, 3);
+                    // "What do you use it for? (Training? Benchmarks?)" is one question.
+                    let goes_on = |(end, _): &&mut (usize, String)| !s.begins_line && s.range.start <= *end + GAP;
+                    match questions.last_mut().filter(goes_on) {
+                        Some((end, text)) => {
+                            *end = s.range.end;
+                            text.push_str(if s.text.is_ascii() { " " } else { "" });
+                            text.push_str(&s.text);
+                        }
+                        None => questions.push((s.range.end, s.text.clone())),
+                    }
                 }
                 // "Then restart the server and try again": after the last change, this is left to the person. So is what the
                 // last words of an answer order: "Now write the function."
@@ -298,6 +312,9 @@ impl Open {
                 _ if stands && is_blocker(s) && s.standalone && open(s) => self.blocked.add(&s.text, answer.turn, 2),
                 _ => {}
             }
+        }
+        for (_, text) in questions {
+            self.next.add(&format!("{WAITS}{}", cut(&text, WHOLE)), answer.turn, 3);
         }
     }
 
