@@ -4,7 +4,7 @@ use heirloom_engine::error::ErrorKind;
 use heirloom_engine::home::RelPath;
 use heirloom_engine::tree::file_table::{self, Kind, State};
 use heirloom_engine::tree::journal::{self, Act, Step};
-use heirloom_engine::tree::{revise, scan};
+use heirloom_engine::tree::{restore, revise, scan};
 
 use crate::tree::{Tree, rest};
 
@@ -83,6 +83,52 @@ fn what_is_no_plain_file_is_named_and_left_out() {
     assert!(!said.iter().any(|s| s.contains("hidden")), "{said:?}");
     let words = tree.count("SELECT count(*) FROM catalogue WHERE title = 'Secret'");
     assert_eq!(words, 0);
+}
+
+/// A folder that cannot be looked into says nothing about its files: they do not count as deleted.
+#[test]
+fn what_lies_behind_a_symlink_is_not_taken_for_deleted() {
+    let tree = Tree::new();
+    tree.add("Call mum");
+    let at = tree.at();
+    let (folder, aside) = (tree.path("continuity/open-loops"), tree.folder.path().join("aside"));
+    std::fs::rename(&folder, &aside).unwrap();
+    std::os::unix::fs::symlink(&aside, &folder).unwrap();
+    let scanned = scan::scan(&at).unwrap();
+    assert!(scanned.problems.iter().any(|p| p.what.contains("symlink")), "{:?}", scanned.problems);
+    assert_eq!(tree.entries(Kind::OpenLoop, State::Active).len(), 1);
+    assert_eq!(tree.ledger.read(|tx| restore::unsaid(tx, tree.agent_no)).unwrap(), []);
+}
+
+/// A file can change twice within one step of its times: what was seen in that step is read once more.
+#[test]
+fn a_file_seen_in_the_moment_of_its_change_is_read_again() {
+    use std::os::unix::fs::MetadataExt;
+    let tree = Tree::new();
+    tree.hand(LOOP, "# Call mum\n");
+    scan::scan(&tree.at()).unwrap();
+    std::fs::write(tree.path(LOOP), "# Call dad\n").unwrap();
+    let now = std::fs::metadata(tree.path(LOOP)).unwrap();
+    // Leaves the row as a scan does that read the first text in the step in which the second was saved.
+    let ns = |seconds: i64, rest: i64| seconds * 1_000_000_000 + rest;
+    let (modified, changed) = (ns(now.mtime(), now.mtime_nsec()), ns(now.ctime(), now.ctime_nsec()));
+    let set = "UPDATE catalogue SET modified_ns = ?1, changed_ns = ?2, seen_ns = ?2, inode = ?3 WHERE path = ?4";
+    tree.sql().execute(set, rusqlite::params![modified, changed, now.ino() as i64, LOOP]).unwrap();
+    scan::scan(&tree.at()).unwrap();
+    assert_eq!(tree.entries(Kind::OpenLoop, State::Active)[0].title, "Call dad");
+}
+
+/// The reason of a revision says what happened first: a file that was deleted by hand is one still, whatever a command
+/// does with the same bytes.
+#[test]
+fn of_the_same_bytes_the_first_reason_stays() {
+    let tree = Tree::new();
+    let path = RelPath::parse(LOOP).unwrap();
+    for why in ["first", "second"] {
+        tree.at().keep_revision(&path, b"x", why).unwrap();
+    }
+    let kept = tree.ledger.read(|tx| revise::revisions(tx, tree.agent_no, Some(LOOP), 9)).unwrap();
+    assert_eq!(kept.iter().map(|r| r.why.as_str()).collect::<Vec<_>>(), ["first"]);
 }
 
 #[test]
@@ -188,6 +234,70 @@ fn what_a_person_did_meanwhile_is_not_undone_by_finishing_a_plan() {
     assert!(kept.iter().any(|r| String::from_utf8_lossy(&r.bytes).contains("# Ours")), "{kept:?}");
 }
 
+/// The act was cut off after its file was written: whoever comes next finds it done and does not do it again.
+#[test]
+fn a_step_found_done_is_not_done_twice() {
+    let before = "# Call mum\n\n- monday\n";
+    let base = Some(journal::hex(&heirloom_engine::home::digest(before.as_bytes())));
+    let append = Step::Append { path: LOOP.into(), set: Default::default(), text: "- tuesday\n".into(), apart: false };
+    let body = Some("# Call mum\n\n- tuesday\n".to_owned());
+    let edit = Step::Edit { path: LOOP.into(), set: Default::default(), unset: vec![], body, base };
+    let ends =
+        ["---\nflush: f1\n---\n# Call mum\n\n- monday\n- tuesday\n", "---\nflush: f1\n---\n# Call mum\n\n- tuesday\n"];
+    for (step, end) in [append, edit].into_iter().zip(ends) {
+        let tree = Tree::new();
+        tree.hand(LOOP, before);
+        planned(&tree, std::slice::from_ref(&step));
+        drop(tree.at().lock().unwrap());
+        assert_eq!(tree.text(LOOP), end);
+        let kept = || tree.ledger.read(|tx| revise::revisions(tx, tree.agent_no, Some(LOOP), 9)).unwrap().len();
+        let revisions = kept();
+        // The same plan again, as if its last transaction had not come to pass.
+        tree.sql().execute("DELETE FROM flushes", []).unwrap();
+        planned(&tree, &[step]);
+        drop(tree.at().lock().unwrap());
+        assert_eq!(unfinished(&tree), 0);
+        assert_eq!((tree.text(LOOP).as_str(), kept()), (end, revisions));
+    }
+}
+
+/// A file is removed as it was when its removal was decided. What a person has saved since stays.
+#[test]
+fn a_file_saved_since_its_removal_was_decided_stays() {
+    for forget in [false, true] {
+        let tree = Tree::new();
+        tree.hand(LOOP, "# Call mum\n");
+        scan::scan(&tree.at()).unwrap();
+        let digest = journal::hex(&heirloom_engine::home::digest(b"# Call mum\n"));
+        let step = match forget {
+            true => Step::Forget { path: LOOP.into(), digest },
+            false => Step::Remove { path: LOOP.into(), digest },
+        };
+        planned(&tree, &[step]);
+        tree.hand(LOOP, "# Call mum\n\nShe moved.\n");
+        drop(tree.at().lock().unwrap());
+        assert_eq!(unfinished(&tree), 0);
+        assert_eq!(tree.text(LOOP), "# Call mum\n\nShe moved.\n");
+        assert_eq!(tree.items(Kind::OpenLoop, State::Active).len(), 1);
+    }
+}
+
+/// Only a deletion by hand can be undone: of a file that a command removes no state stays behind.
+#[test]
+fn of_a_file_a_command_removes_no_state_is_kept() {
+    let tree = Tree::new();
+    let item = tree.add("Call mum");
+    let has_copy = || tree.ledger.read(|tx| restore::has_copy(tx, tree.agent_no, &item.path)).unwrap();
+    assert!(has_copy(), "while the file is there, its newest state is kept");
+    let digest = journal::hex(&heirloom_engine::home::digest(tree.text(item.path.as_str()).as_bytes()));
+    let at = tree.at();
+    let lock = at.lock().unwrap();
+    let step = Step::Remove { path: item.path.as_str().into(), digest };
+    lock.perform(Act::new("test.act").step(step), |_| Ok(())).unwrap();
+    assert!(!tree.path(item.path.as_str()).exists() && !has_copy());
+    assert_eq!(restore::restore(&lock, item.path.as_str()).unwrap_err().kind(), ErrorKind::NotFound);
+}
+
 #[test]
 fn a_plan_that_cannot_be_finished_is_named_and_does_not_stop_others() {
     let tree = Tree::new();
@@ -201,6 +311,17 @@ fn a_plan_that_cannot_be_finished_is_named_and_does_not_stop_others() {
     tree.add("A third");
     assert_eq!(unfinished(&tree), 0);
     assert!(tree.text("memory/preference/new.md").ends_with("# New\n"));
+}
+
+/// A plan that cannot be read is damage of the ledger, and is not counted as one more try.
+#[test]
+fn a_plan_that_cannot_be_read_is_damage() {
+    let tree = Tree::new();
+    planned(&tree, &[]);
+    tree.sql().execute("UPDATE flushes SET plan = '{'", []).unwrap();
+    assert_eq!(tree.at().lock().err().map(|e| e.kind()), Some(ErrorKind::Damaged));
+    let left = tree.ledger.read(|tx| journal::unfinished(tx, tree.agent_no)).unwrap();
+    assert_eq!((left.len(), left[0].attempts), (1, 0));
 }
 
 #[test]

@@ -470,6 +470,22 @@ fn nothing_brings_it_back() {
     }
 }
 
+/// A decoder's state, and a program's reason for the end of a run, may repeat words of the turns.
+#[test]
+fn the_words_go_from_decoders_and_ends_of_runs() {
+    let model = "{\"fact\":\"model\",\"value\":\"Quuxfrobnitz\"}\n";
+    let end = "UPDATE turn_results SET stop_reason = 'cut at Quuxfrobnitz', request_fingerprint = 'f7'";
+    for wish in [word(), Wish::Session("little:s".into())] {
+        let story = Story::new(&LITTLE);
+        story.tell("s.jsonl", &(said("a", "user", "it is Quuxfrobnitz") + model));
+        let set = story.tree.ledger.write(Audit::new("test", "run.end"), |tx| Ok(tx.execute(end, [])?));
+        assert_eq!(set.unwrap(), 1);
+        story.forget(wish);
+        story.gone(WORD);
+        assert_eq!(story.tree.count("SELECT count(*) FROM turn_results WHERE request_fingerprint IS NOT NULL"), 0);
+    }
+}
+
 #[test]
 fn a_turn_in_the_middle_of_a_block_goes_alone() {
     let story = Story::new(&LITTLE);

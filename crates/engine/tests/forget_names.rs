@@ -1,8 +1,11 @@
 //! Forgotten words in names, ids and the audit: what is no name stays as it is, spellings stay apart, and programs are
 //! still recognised (R14.2).
 
-use heirloom_engine::forget::Wish;
-use heirloom_engine::ledger::audit;
+use heirloom_engine::forget::{self, Wish};
+use heirloom_engine::ledger::{Audit, audit};
+use heirloom_engine::memory::{self, Class, NewLeaf, Scope};
+use heirloom_engine::scope::TurnId;
+use heirloom_engine::tree::file_table;
 use serde_json::{Value, json};
 
 use crate::forget::Story;
@@ -197,4 +200,53 @@ fn a_name_is_gone_from_slugs_too() {
             story.gone(left);
         }
     }
+}
+
+/// A context that a program was given may repeat any turn or memory: every forget empties all of them, whether it names
+/// words or not.
+#[test]
+fn a_forget_empties_the_contexts_that_were_given() {
+    for of_leaf in [false, true] {
+        let story = Story::new(&LITTLE);
+        story.tell("s.jsonl", &(said("a", "user", "plant the zinnias") + &said("b", "assistant", "done")));
+        let at = story.tree.at();
+        let leaf = NewLeaf::new(Class::Preference, Scope::Agent, "zinnias before roses");
+        let id = memory::add(&at.lock().unwrap(), &leaf).unwrap().id;
+        let given = story.tree.ledger.write(Audit::new("test", "context.give"), |tx| {
+            tx.execute("INSERT INTO capability_manifests VALUES (1, x'00', '{}')", [])?;
+            Ok(tx.execute(
+                "INSERT INTO contexts (agent_no, session_key, event, epoch, manifest_no, tokens, at, fingerprint, content,
+                   key, digest) VALUES (?1, 'little:s', 'start', 0, 1, 1, 1, x'01', x'02', x'03', x'04')",
+                [at.agent_no],
+            )?)
+        });
+        assert_eq!(given.unwrap(), 1);
+        let key = || story.names("SELECT hex(sum) FROM seals WHERE name = '' AND part = 0");
+        let before = key();
+        if of_leaf {
+            let entry = at.read(|tx| file_table::item(tx, at.agent_no, &id)).unwrap();
+            forget::leaves(&at.lock().unwrap(), entry.as_slice()).unwrap();
+        } else {
+            story.forget(Wish::Turns(vec![TurnId(1)]));
+        }
+        let left = "SELECT count(*) FROM contexts WHERE length(content || key || digest || fingerprint) > 0";
+        assert_eq!((story.tree.count("SELECT count(*) FROM contexts"), story.tree.count(left)), (1, 0), "{of_leaf}");
+        // Under the old key of the seals, a guess of the words could be confirmed.
+        assert_ne!(key(), before, "{of_leaf}");
+    }
+}
+
+/// A page in which a person wrote the words stays theirs. No state of it is stored again while it has them.
+#[test]
+fn of_a_page_with_the_words_of_a_person_no_state_is_kept() {
+    let story = Story::new(&LITTLE);
+    story.tell("s.jsonl", &said("a", "user", "it is Quuxfrobnitz"));
+    story.tree.refresh();
+    story.tree.hand("MEMORY.md", &(story.tree.text("MEMORY.md") + "\nMine: Quuxfrobnitz.\n"));
+    drop(story.tree.at().lock().unwrap());
+    let is_kept = || story.traces("quuxfrobnitz").contains("file_revisions.data");
+    assert!(is_kept());
+    story.forget(matching("Quuxfrobnitz"));
+    drop(story.tree.at().lock().unwrap());
+    assert!(story.tree.text("MEMORY.md").contains("Mine: Quuxfrobnitz.") && !is_kept());
 }

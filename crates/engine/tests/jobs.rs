@@ -50,6 +50,33 @@ fn a_job_whose_worker_is_gone_is_taken_over() {
     assert_eq!(later.read(|tx| job_queue::counts(tx, NOON)).unwrap().running, 1);
 }
 
+/// A worker whose lease went to another one does not end the other's try when its own fails at last.
+#[test]
+fn who_lost_a_job_cannot_fail_it() {
+    let world = World::at(Clock::Fixed(NOON));
+    enqueue(&world.ledger, JobKind::Index);
+    let first = claim(&world.ledger, "a").unwrap();
+    let later = at(&world, NOON + 2 * MINUTE);
+    claim(&later, "b").unwrap();
+    later.write(Audit::new("a", "job.fail"), |tx| job_queue::fail(tx, &first, "a", "too late")).unwrap();
+    let holds = |owner: &str| later.read(|tx| job_queue::holds(tx, owner)).unwrap();
+    assert_eq!((holds("a"), holds("b")), (false, true));
+}
+
+/// A lease that was taken before the clock was set back would otherwise last for as long as the clock was ahead.
+#[test]
+fn a_lease_from_before_the_clock_was_set_back_has_expired() {
+    let world = World::at(Clock::Fixed(NOON));
+    enqueue(&world.ledger, JobKind::Index);
+    let first = claim(&world.ledger, "a").unwrap();
+    let same = at(&world, NOON - MINUTE / 2);
+    assert!(claim(&same, "b").is_some_and(|job| job.no == first.no), "no lease is that long");
+    let earlier = at(&world, NOON - 60 * MINUTE);
+    let second = claim(&earlier, "c").unwrap();
+    assert_eq!((second.no, second.attempts), (first.no, 3));
+    assert!(claim(&earlier, "d").is_none(), "c has it");
+}
+
 #[test]
 fn a_job_that_always_fails_is_set_aside_after_five_tries() {
     let world = World::at(Clock::Fixed(NOON));

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use heirloom_engine::clock::Clock;
 use heirloom_engine::error::ErrorKind;
+use heirloom_engine::forget::{self, Request, Wish};
 use heirloom_engine::home::RelPath;
 use heirloom_engine::ledger::Audit;
 use heirloom_engine::pages::{self, PageKey, shared};
@@ -268,6 +269,21 @@ fn an_owner_who_comes_back_finds_its_deferred_words_and_replaces_them() {
     stands(put(&at, &PageKey::Memory, ("plan", "ci"), "one, two", &newer));
     let stale = refused(put(&at, &PageKey::Memory, ("plan", "ci"), "one, three", &mine));
     assert!(!stale.deferred && stale.why.contains("acquire again"), "{stale:?}");
+    assert!(head_commits::release(&at, &PageKey::Memory, "ci", newer.epoch).unwrap());
+    assert_eq!(section(&at, &PageKey::Memory, "plan").as_deref(), Some("one, two"));
+}
+
+/// Words that wait for the head are older than what their owner commits to the section afterwards: they do not come back.
+#[test]
+fn deferred_words_do_not_replace_what_their_owner_committed_since() {
+    let tree = Tree::new();
+    let at = tree.at();
+    let (old, newer) = (take(&at, &PageKey::Memory, "ci"), take(&at, &PageKey::Memory, "ci"));
+    assert!(refused(put(&at, &PageKey::Memory, ("plan", "ci"), "one", &old)).deferred);
+    stands(put(&at, &PageKey::Memory, ("plan", "ci"), "one, two", &newer));
+    // The release of the older grant ends nothing: the newer one is in force.
+    assert!(!head_commits::release(&at, &PageKey::Memory, "ci", old.epoch).unwrap());
+    assert_eq!(held(&at, &PageKey::Memory, "bob").as_deref(), Some("ci"));
     assert!(head_commits::release(&at, &PageKey::Memory, "ci", newer.epoch).unwrap());
     assert_eq!(section(&at, &PageKey::Memory, "plan").as_deref(), Some("one, two"));
 }
@@ -547,6 +563,20 @@ fn a_forget_takes_rendered_words_out_of_every_revision_and_leaves_the_sections()
     assert!(newest.rendered.contains("Water the zinnias") && !newest.rendered.contains("before roses"), "{newest:?}");
     assert_eq!(newest.sections["plan"].content, "ship it");
     assert!(says(log[1].revision).sections.contains_key("plan"));
+}
+
+/// A forget does not wait for writers: who took a head before it cannot commit what they read then.
+#[test]
+fn a_forget_ends_every_lease() {
+    let tree = Tree::new();
+    let at = tree.at();
+    let grant = take(&at, &PageKey::Memory, "ci");
+    let wish = Wish::Match { text: "zinnias".into(), ignore_case: false, since: None, until: None };
+    let plan = forget::plan(&at, &Request { wish, global_ids: &|_| false }, &mut |_| {}).unwrap();
+    forget::carry_out(&at.lock().unwrap(), &plan).unwrap();
+    let not_now = refused(put(&at, &PageKey::Memory, ("plan", "ci"), "water them", &grant));
+    assert!(not_now.holder.is_none() && not_now.epoch > grant.epoch, "{not_now:?}");
+    assert!(!head_commits::release(&at, &PageKey::Memory, "ci", grant.epoch).unwrap());
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! The ledger itself: audit, migrations, ways of opening.
 
 use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use heirloom_engine::clock::Clock;
 use heirloom_engine::error::{Error, ErrorKind};
-use heirloom_engine::ledger::{Audit, Ledger, Open, SCHEMA_VERSION, audit};
+use heirloom_engine::ledger::{Audit, Ledger, Open, SCHEMA_VERSION, audit, blocks, last_row_of};
 
 use crate::world::{LITTLE, World, said};
 
@@ -171,4 +173,93 @@ fn the_ledger_keeps_its_promises_to_sqlite() {
         })
         .unwrap();
     assert_eq!(told(&world).findings(), Vec::<String>::new());
+}
+
+/// The file may leave its place while a write is made or a copy is taken. What then ends in a file outside the home is
+/// not acknowledged.
+#[test]
+fn what_ends_outside_the_home_is_not_acknowledged() {
+    let folder = tempfile::tempdir().unwrap();
+    let is_away = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&is_away);
+    let ledger = open(folder.path(), Open::Full).unwrap().held_at(move || match seen.load(Ordering::Relaxed) {
+        true => Err(Error::refused("it was moved")),
+        false => Ok(()),
+    });
+    let write = |moves: bool| {
+        ledger.write(Audit::new("test", "test.write"), |_| {
+            is_away.store(moves, Ordering::Relaxed);
+            Ok(())
+        })
+    };
+    write(false).unwrap();
+    assert_eq!(write(true).unwrap_err().kind(), ErrorKind::Refused, "it was moved during the write");
+    let copied = ledger.copy_to(&folder.path().join("copy.db"));
+    assert_eq!(copied.unwrap_err().kind(), ErrorKind::Refused);
+    is_away.store(false, Ordering::Relaxed);
+    ledger.copy_to(&folder.path().join("again.db")).unwrap();
+}
+
+/// A copy whose structure is damaged is no backup.
+#[test]
+fn a_damaged_copy_has_no_last_row() {
+    let world = World::new();
+    world.write("s.jsonl", said("a", "user", "one"));
+    world.import(&["s.jsonl"]);
+    let copy = world.path("copy.db");
+    world.ledger.copy_to(&copy).unwrap();
+    assert_eq!(last_row_of(&copy).unwrap(), world.audit_rows());
+    // The pages of an index belong to nothing now; the rows can still be read.
+    let damaged = rusqlite::Connection::open(&copy).unwrap();
+    damaged.execute_batch("PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE name = 'turns_call'").unwrap();
+    drop(damaged);
+    assert_eq!(last_row_of(&copy).unwrap_err().kind(), ErrorKind::Damaged);
+}
+
+#[test]
+fn rows_of_the_audit_are_found_by_number_and_by_word() {
+    let world = World::new();
+    for (actor, by) in [("ann", "bob"), ("cy", "ann"), ("cy", "cy")] {
+        let written = world.ledger.write(Audit::new(actor, "test.write"), |tx| {
+            tx.note("by", by);
+            Ok(())
+        });
+        written.unwrap();
+    }
+    let agent = world.agent_no();
+    let numbers = |rows: Vec<audit::Entry>| rows.iter().map(|row| row.no).collect::<Vec<_>>();
+    world
+        .ledger
+        .read(|tx| {
+            assert_eq!(numbers(audit::after(tx, agent, 1, 9)?), [2, 3]);
+            assert_eq!(numbers(audit::list(tx, agent, Some(3), 9)?), [2, 1]);
+            let count = |word: &str| audit::count(tx, |text| text.contains(word));
+            assert_eq!((count("ann")?, count("bob")?, count("cy")?, count("dan")?), (2, 1, 2, 0));
+            Ok(())
+        })
+        .unwrap();
+}
+
+/// The chain covers whose act a row tells of, like everything else in it.
+#[test]
+fn a_row_of_the_audit_given_to_another_agent_is_named() {
+    let world = World::new();
+    world.write("s.jsonl", said("a", "user", "one"));
+    world.import(&["s.jsonl"]);
+    let agent = world.agent_no();
+    world.ledger.write(Audit::new("test", "test.write").of_agent(agent), |_| Ok(())).unwrap();
+    let conn = world.sql();
+    conn.execute_batch("DROP TRIGGER audit_is_append_only_update").unwrap();
+    let changed = conn.execute("UPDATE audit SET agent_no = NULL WHERE action = 'test.write'", []).unwrap();
+    assert_eq!(changed, 1);
+    assert_eq!(world.ledger.read(audit::broken_links).unwrap().1, ["audit row 2 was changed"]);
+}
+
+/// The text of a turn has no digest of its own: its frame has.
+#[test]
+fn a_flipped_bit_is_not_read_as_text() {
+    let mut data = blocks::squeeze(b"Nobody reads a flipped bit as text.").unwrap();
+    let at = data.windows(7).position(|part| part == b"flipped").expect("so short a text is stored as it is");
+    data[at] ^= 0x20;
+    assert_eq!(blocks::unsqueeze(&data).unwrap_err().kind(), ErrorKind::Damaged);
 }

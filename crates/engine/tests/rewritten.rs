@@ -1,5 +1,7 @@
 //! A rewritten file: it begins a new generation, the old one is kept, and no turn is stored twice.
 
+use heirloom_engine::transcript::prepare::digest;
+
 use crate::world::{World, said};
 
 fn three() -> String {
@@ -154,4 +156,40 @@ fn echoes_of_a_rewritten_file_still_find_their_turns() {
          b witnesses 3 assistant message run 1 \"ok\"\n\
          p revision 1 user message run 2 \"another one\"\n",
     );
+}
+
+/// A private span that is open where the old file and the new one part belongs to the old one: the new file is masked
+/// from its own beginning.
+#[test]
+fn an_open_span_does_not_reach_into_the_new_file() {
+    let part = |id: &str, text: &str| {
+        serde_json::json!({"id": id, "role": "assistant", "message": "m", "text": text}).to_string() + "\n"
+    };
+    let world = World::new();
+    world.write("s.jsonl", part("a", "shown <private>hidden") + &part("b", "hidden, too"));
+    world.import(&["s.jsonl"]);
+    std::fs::remove_file(world.path("s.jsonl")).unwrap();
+    world.write("s.jsonl", part("a", "shown <private>hidden") + &part("b", "hidden, and longer than before"));
+    let (totals, _) = world.import(&["s.jsonl"]);
+    assert_eq!(totals.rewritten, 1);
+    // The first part is the same as before; of the second there are two versions.
+    assert_eq!(world.count("SELECT count(*) FROM turns"), 3, "{:?}", world.texts("s"));
+    assert_eq!(world.texts("s").iter().filter(|text| text.starts_with("shown <private>")).count(), 1);
+    assert_eq!(world.findings(), Vec::<String>::new());
+}
+
+/// A record that an earlier build stored with its private span is still the same as in the file.
+#[test]
+fn a_record_from_before_spans_were_masked_is_no_rewrite() {
+    let world = World::new();
+    let line = said("a", "user", "shown <private>hidden</private>");
+    world.write("s.jsonl", &line);
+    world.import(&["s.jsonl"]);
+    let db = world.sql();
+    let key: Vec<u8> = db.query_row("SELECT key FROM records", [], |r| r.get(0)).unwrap();
+    let stored = digest(&key, line.as_bytes());
+    assert_eq!(db.execute("UPDATE records SET digest = ?1", [stored]).unwrap(), 1);
+    world.add("s.jsonl", said("b", "assistant", "more"));
+    let (totals, _) = world.import(&["s.jsonl"]);
+    assert_eq!((totals.rewritten, totals.records), (0, 1));
 }

@@ -33,6 +33,9 @@ fn damage_is_named() {
         &["block 2"],
     );
     check("UPDATE blocks SET raw_length = raw_length - 1 WHERE block_no = 1", &["block 1"]);
+    check("UPDATE blocks SET raw_length = raw_length + 1 WHERE block_no = 1", &["block 1"]);
+    // A length nobody has the memory for is refused before any is reserved.
+    check("UPDATE blocks SET raw_length = 1 << 50 WHERE block_no = 1", &["block 1"]);
     check(
         "DELETE FROM blocks WHERE block_no = 3",
         &["block 3: block 3 is missing", "s2.jsonl, byte 0): its bytes cannot be read"],
@@ -70,8 +73,10 @@ fn damage_is_named() {
     check("UPDATE turns SET text_length = 1 << 40 WHERE turn_no = 2", &["turn t2: its text cannot be read"]);
     check(
         "DROP TRIGGER audit_is_append_only_delete; DELETE FROM audit WHERE audit_no = 3",
-        &["6 records are in no audit row"],
+        &["6 records are in no audit row", "they are not those audit row 2 noted"],
     );
+    check("UPDATE seals SET sum = zeroblob(16) WHERE name = '' AND part = 1", &["they do not add up"]);
+    check("DELETE FROM seals", &["they are gone"]);
     check(
         "DROP TRIGGER audit_is_append_only_update; UPDATE audit SET at = at + 1 WHERE audit_no = 1",
         &["audit row 1 was changed"],

@@ -140,6 +140,28 @@ fn who_fails_in_a_shared_commit_leaves_the_others_whole() {
     assert_eq!(audited, ["d", "e", "f", "first"]);
 }
 
+/// A write that waits to share a commit is not stored yet: nobody reads it before, and nobody is kept from reading.
+#[test]
+fn what_waits_for_a_shared_commit_is_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = ledger(folder.path());
+    // As if another thread waited to write: the first one leaves its transaction open for it.
+    ledger.waiting.fetch_add(1, Ordering::SeqCst);
+    std::thread::scope(|scope| {
+        let wrote = scope.spawn(|| name(&ledger, "second"));
+        while !ledger.main.lock().unwrap_or_else(PoisonError::into_inner).is_shared() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let count = "SELECT count(*) FROM names WHERE name = 'second'";
+        let seen = ledger.read(|tx| Ok(tx.query_row(count, [], |r| r.get::<_, i64>(0))?));
+        ledger.waiting.fetch_sub(1, Ordering::SeqCst);
+        drop(ledger.main().unwrap());
+        wrote.join().unwrap().unwrap();
+        assert_eq!(seen.unwrap(), 0);
+    });
+    assert!(standing(&ledger).0.contains("second"));
+}
+
 /// A forget takes words out of the audit log, and leaves a log that nobody else can change.
 #[test]
 fn what_is_reworded_is_gone_from_the_log_and_the_chain_holds() {

@@ -281,6 +281,68 @@ mod tests {
         assert_eq!(rows(&writer), told, "exactly what was told is stored");
     }
 
+    /// The first of two writers leaves its transaction to the second, which finds that the database has taken it back: what
+    /// is stored is what was told here, too.
+    #[test]
+    fn a_transaction_that_was_taken_back_is_left_to_nobody() {
+        let (_folder, writer) = writer();
+        let (waiting, turn) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let told = Mutex::new(Vec::new());
+        let held = writer.lock().unwrap();
+        std::thread::scope(|scope| {
+            for n in 0..2_i64 {
+                let (writer, waiting, turn, told) = (&writer, &waiting, &turn, &told);
+                scope.spawn(move || {
+                    let wrote = write(writer, waiting, begin, |conn| {
+                        insert(conn, n)?;
+                        match turn.fetch_add(1, Ordering::SeqCst) {
+                            0 => Ok(conn.execute_batch("ROLLBACK")?),
+                            _ => Ok(()),
+                        }
+                    });
+                    if wrote.is_ok() {
+                        told.lock().unwrap().push(n);
+                    }
+                });
+            }
+            while waiting.load(Ordering::SeqCst) < 2 {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            drop(held);
+        });
+        let told = told.into_inner().unwrap();
+        assert_eq!((told.len(), rows(&writer)), (1, told), "the second one alone");
+    }
+
+    /// The last writer, behind which nobody comes, panics: those who left their transaction to it are not left waiting.
+    #[test]
+    fn whoever_panics_last_commits_for_the_others() {
+        let (_folder, writer) = writer();
+        let shared = Arc::new((writer, AtomicUsize::new(0), AtomicUsize::new(0)));
+        let (tell, told) = std::sync::mpsc::channel();
+        let held = shared.0.lock().unwrap();
+        for n in 0..2_i64 {
+            let (shared, tell) = (Arc::clone(&shared), tell.clone());
+            // Not in a scope, which would wait for a thread that waits for ever.
+            std::thread::spawn(move || {
+                let (writer, waiting, turn) = &*shared;
+                let wrote = write(writer, waiting, begin, |conn| {
+                    insert(conn, n)?;
+                    assert_eq!(turn.fetch_add(1, Ordering::SeqCst), 0, "the second one panics, as asked for");
+                    Ok(n)
+                });
+                tell.send(wrote.unwrap()).unwrap();
+            });
+        }
+        while shared.1.load(Ordering::SeqCst) < 2 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        drop(held);
+        // Only a writer that is never told lets this time pass.
+        let first = told.recv_timeout(Duration::from_secs(20)).expect("the first one is told");
+        assert_eq!(rows(&shared.0), [first]);
+    }
+
     #[test]
     fn those_who_wait_share_a_commit_and_nobody_is_told_before_it() {
         let (folder, writer) = writer();

@@ -267,7 +267,7 @@ fn of_proposal(at: &AssistantHome, known: &CurrentMemories, entry: &Entry) -> Re
                 let observed = super::observed(entry);
                 known.newer(&NewLeaf { subject, observed, ..NewLeaf::new(found, place.clone(), text.as_str()) })
             }) {
-                problem = Some(super::outdated(&newer, &said).to_string());
+                problem = Some(super::outdated(entry.item.as_deref().unwrap_or_default(), &newer, &said).to_string());
                 replaces.clear();
             }
             (class, scope) = (found.name().to_owned(), place.to_string());

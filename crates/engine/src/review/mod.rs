@@ -133,7 +133,7 @@ pub fn merge(lock: &TreeLock, names: &[String], within: Option<&str>) -> Result<
                 ..NewLeaf::new(class, scope.clone(), text.as_str())
             };
             if let Some((newer, said)) = known.newer(&new) {
-                return Err(about(&id, outdated(&newer, &said)));
+                return Err(outdated(&id, &newer, &said));
             }
             let added = writing.add(&new).map_err(|e| about(&id, e))?;
             leaves.push(supersession::displace(
@@ -303,11 +303,12 @@ fn observed(entry: &Entry) -> Option<Millis> {
     entry.field(proposal::OBSERVED).and_then(parse_rfc3339)
 }
 
-/// The error for a yes to a text that a memory contradicts which was observed later.
-fn outdated(newer: &Entry, said: &str) -> Error {
-    let id = newer.item.as_deref().unwrap_or_default();
-    Error::refused(format!("a newer memory says otherwise: {said} · {id}"))
-        .hint("reject it; if it holds again, say so anew: ⟨remember⟩")
+/// The error for a yes to the proposal `id`, whose text a memory contradicts that was observed later.
+fn outdated(id: &str, newer: &Entry, said: &str) -> Error {
+    let by = newer.item.as_deref().unwrap_or_default();
+    Error::refused(format!("a newer memory says otherwise: {said} · {by}")).hint(format!(
+        "nothing was merged; reject it: ⟨review reject {id}⟩; if it holds again, say so anew: ⟨remember⟩"
+    ))
 }
 
 fn item(entry: &Entry, to: &RelPath) -> Item {

@@ -294,6 +294,32 @@ mod tests {
     }
 
     #[test]
+    fn what_is_written_after_the_file_was_opened_is_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.jsonl");
+        std::fs::write(&path, "a\nb\n").unwrap();
+        let file = LineFile::open(&path).unwrap();
+        std::fs::write(&path, "a\nb\nc\n").unwrap();
+        let mut pieces = file.pieces(2, false).unwrap();
+        assert_eq!(pieces.next().unwrap(), Some(Piece::Line(b"b\n")));
+        assert_eq!(pieces.next().unwrap(), None);
+    }
+
+    /// A file that was changed a moment before its stat was taken may change again without another stat.
+    #[test]
+    fn a_young_change_proves_nothing() {
+        use std::os::unix::fs::MetadataExt;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.jsonl");
+        std::fs::write(&path, "a\n").unwrap();
+        let found = std::fs::metadata(&path).unwrap();
+        let changed = found.ctime() * 1000 + found.ctime_nsec() / 1_000_000;
+        let stat = Stat::of(&path).unwrap();
+        assert!(!stat.is_proof(changed - 1) && !stat.is_proof(changed) && !stat.is_proof(changed + RACY_MS));
+        assert!(stat.is_proof(changed + RACY_MS + 1));
+    }
+
+    #[test]
     fn only_regular_files_are_opened() {
         let dir = tempfile::tempdir().unwrap();
         let error = LineFile::open(dir.path()).err().unwrap();

@@ -51,6 +51,12 @@ fn child() {
     } else if scenario == "moved" {
         let _ = Path::new(BEGIN).metadata();
         home.rename_new(&lock, &x, &rel("workspaces/archive/y.md")).map(|done| format!("{done:?}"))
+    } else if scenario == "removed" {
+        let _ = Path::new(BEGIN).metadata();
+        home.remove_exactly(&lock, &x, digest(OLD), keep).map(|done| format!("{done:?}"))
+    } else if scenario == "recovered" {
+        let _ = Path::new(BEGIN).metadata();
+        home.sync_names_beside(&x).map(|()| String::from("synced"))
     } else {
         let _ = Path::new(BEGIN).metadata();
         home.publish(&lock, &what, now, keep).map(|done| format!("{done:?}"))
@@ -176,6 +182,9 @@ fn the_order_survives_a_power_cut() {
         ("replace", "write fchmod fsync renameat2 fsync unlinkat fsync"),
         ("new", "write fchmod fsync renameat2 fsync"),
         ("moved", "mkdirat mkdirat fsync fsync renameat2 fsync fsync"),
+        ("removed", "renameat2 unlinkat fsync"),
+        // A recovery syncs the names that a killed process may have left unsynced.
+        ("recovered", "fsync"),
     ] {
         let stage = Stage::new(scenario);
         if !stage.can_be_traced() {

@@ -263,6 +263,21 @@ fn missing_rights_are_refusals() {
     }
 }
 
+/// The new file may be written into before it has its name. The stamp that is returned fits no file then, so that the
+/// file table reads the file again.
+#[test]
+fn the_stamp_of_a_file_edited_since_is_not_returned() {
+    let (_dir, home) = new_home();
+    let (x, at) = (rel("workspaces/x.md"), home.root().join("workspaces/x.md"));
+    let publication = ready(&home, &x, b"new", None);
+    let [temporary] = &names(&home)[..] else { panic!("one temporary file") };
+    std::fs::write(at.with_file_name(temporary), "newer").unwrap();
+    let stamp = written(publication.put(&mut nothing_to_keep));
+    let (bytes, found) = home.read_with_stamp(&x, CAP).unwrap().unwrap();
+    assert_eq!(bytes, b"newer");
+    assert_ne!(stamp, found);
+}
+
 #[test]
 fn what_was_saved_in_between_is_handed_over() {
     let (_dir, home) = new_home();

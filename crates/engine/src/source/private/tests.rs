@@ -203,3 +203,15 @@ proptest! {
         prop_assert_eq!(mask_record(&bytes).len(), bytes.len());
     }
 }
+
+#[test]
+fn an_open_span_ends_with_its_message() {
+    let mut masker = Masker::default();
+    let mut masked = |bytes: &[u8], message: &str| {
+        let message = Message::Part(message.to_owned());
+        String::from_utf8(masker.record(bytes, |_| message).into_owned()).unwrap()
+    };
+    assert_eq!(masked(br#"{"text":"a <private>b"}"#, "1"), r#"{"text":"a <private>*"}"#);
+    assert_eq!(masked(br#"{"text":"c"}"#, "1"), r#"{"text":"*"}"#);
+    assert_eq!(masked(br#"{"text":"d"}"#, "2"), r#"{"text":"d"}"#);
+}
