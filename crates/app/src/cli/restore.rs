@@ -20,12 +20,12 @@ use crate::{config, print};
 /// Number of findings printed at most.
 const SHOWN: usize = 20;
 
-/// Bring back a page, memory or open loop that was deleted by hand, or a whole backup
+/// Bring back a page, memory or open loop that was deleted or emptied, or a whole backup
 ///
-/// When you delete a page, memory or open loop by hand, heirloom no longer uses it, but keeps its last version for 30 days.
-/// This command writes that version back, byte for byte. Heirloom renders a page again by itself: if you had written in it,
-/// this command restores your version and keeps the page rendered meanwhile as a revision. It overwrites no other file. It
-/// cannot bring back what heirloom forget removed. --from restores a whole backup into a home without a memory, verifies it
+/// When you delete a page, memory or open loop by hand, heirloom no longer uses it, but keeps its last version for 30 days; so
+/// it does when a file is empty or no text any more. This command writes that version back, byte for byte. Heirloom renders a
+/// page again by itself: if you had written in it, this command restores your version and keeps the page rendered meanwhile as
+/// a revision, as it keeps bytes that are no text. It overwrites no other file. It cannot bring back what heirloom forget removed. --from restores a whole backup into a home without a memory, verifies it
 /// and makes its search index; for an encrypted backup it asks for the passphrase. In a home that has lost its ledger, the
 /// pages that are left are set aside in a folder beside the home.
 #[derive(clap::Args, Debug)]

@@ -383,8 +383,6 @@ impl Told {
                 Label::Done if !did && !achieved(s) || is_owed(s) => {}
                 // "✅ can have a state" explains, where nothing was asked to be done.
                 Label::Done if !exchange.acted && !commanded && s.ticked == Some(true) => {}
-                // "✅ The virtual environment already exists" tells what was there.
-                Label::Done if !exchange.edited && !exchange.wrote && s.bullet && was_there(&s.text) => {}
                 // "`colour` - the selector of colours" describes what was found.
                 Label::Done if !exchange.edited && s.bullet && !s.sure && !is_under_results(s) => {}
                 // "New: retry what failed, remove the debug logs" plans, where nothing was to be mended.
@@ -549,13 +547,6 @@ fn is_fault(s: &Statement) -> bool {
 /// Whether an answer says that the work did not succeed: "Retry still fails", "couldn't connect to the display".
 fn is_setback(s: &Statement) -> bool {
     matches!(s.label, Label::Blocked) || Mark::StillWrong.is_in(s) || Mark::Unable.is_in(s)
-}
-
-/// Whether a text says that something exists already.
-fn was_there(text: &str) -> bool {
-    let east = ["存在し", "既に", "已存在", "已经存在", "已有"];
-    phrases!("already? exists|exist / already present|there|installed|configured|set|done|in / existiert|existieren bereits|schon? / bereits|schon vorhanden / existe|existent déjà|ya|già|já? / уже есть|существует|установлен / už existuje").stand_in(text)
-        || east.iter().any(|part| text.contains(part))
 }
 
 /// Phrases of a retraction in scripts without blanks.
