@@ -255,7 +255,8 @@ const DAMAGES: &[(&str, Where, &str)] = &[
         "index",
     ),
     ("the span of vectors", Index("UPDATE vector_codes SET last = first - 1"), "index"),
-    ("the sessions of vectors", Index("DELETE FROM vector_groups"), "index"),
+    ("the sessions of vectors", Index("DELETE FROM vector_groups"), "are not listed for their sessions"),
+    ("whose words a row has", File(|home| give_to_another_role(&home.join("state/index.db"))), "the words of"),
     ("lengths of rows", Index("UPDATE row_lengths SET lengths = zeroblob(length(lengths))"), "wrong lengths"),
     ("words by their parts", Index("DELETE FROM word_parts"), "the words of"),
     (
@@ -286,6 +287,11 @@ const DAMAGES: &[(&str, Where, &str)] = &[
         "is gone; a copy is kept: heirloom restore",
     ),
     (
+        "a memory was emptied",
+        File(|home| fs::write(first(&home.join("workspaces/main/memory/preference")), "\0\0").unwrap()),
+        "was emptied, or is no text any more; a copy is kept: heirloom restore",
+    ),
+    (
         "an open loop is gone",
         File(|home| remove_first(&home.join("workspaces/main/continuity/open-loops"))),
         "is gone; a copy is kept: heirloom restore",
@@ -313,6 +319,7 @@ const DAMAGES: &[(&str, Where, &str)] = &[
         "streams, stream_no 0 to 255",
     ),
     ("the class of a record", Ledger("UPDATE records SET class = 2 - class WHERE record_no = 4"), "records, record_no"),
+    ("the id of the ledger", Ledger("DELETE FROM meta WHERE key = 'ledger_id'"), "has lost its own id"),
     ("a page that is gone from the ledger", Ledger("DELETE FROM heads WHERE head = 'memory'"), "heads"),
     (
         "the content of a page",
@@ -339,9 +346,24 @@ fn cut(path: &Path) {
 }
 
 fn remove_first(folder: &Path) {
+    fs::remove_file(first(folder)).unwrap();
+}
+
+fn first(folder: &Path) -> PathBuf {
     let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
     files.sort();
-    fs::remove_file(files.iter().find(|p| p.is_file()).unwrap()).unwrap();
+    files.into_iter().find(|p| p.is_file()).unwrap()
+}
+
+/// Stores a person's row anew with its words, as a row of a tool.
+fn give_to_another_role(index: &Path) {
+    const SAID: &str = "Please get the roof fixed before winter. Never call on Sundays.";
+    let db = Connection::open(index).unwrap();
+    let phrase = "text : \"Please get the roof fixed before winter\"";
+    let row: i64 = db.query_row("SELECT rowid FROM fts WHERE fts MATCH ?1", [phrase], |r| r.get(0)).unwrap();
+    db.execute("DELETE FROM fts WHERE rowid = ?1", [row]).unwrap();
+    db.execute("INSERT INTO fts (rowid, text, scope) VALUES (?1, ?2, 'xqrtool')", rusqlite::params![row, SAID])
+        .unwrap();
 }
 
 /// Makes a home with sessions of programs, threads, summaries, memories, pages, decisions and contexts.
@@ -383,6 +405,8 @@ fn lived_in() -> World {
     assert_eq!(world.feed(&commit, b"Painting.\n").status, Some(0));
     world.says(0, &["work", "--drain"]);
     world.verified();
+    // Without a damage nothing is named, so that what is named below is the damage.
+    world.says(0, &["verify", "--full"]);
     world
 }
 

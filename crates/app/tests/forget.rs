@@ -385,6 +385,43 @@ fn four_at_once_are_all_done() {
 }
 
 /// It is done, though nobody reads what it prints; the end says what was erased.
+/// Ids and names of files are made of the words of what they name, so they go with it.
+#[test]
+fn names_made_of_what_is_forgotten_go_with_it() {
+    let world = World::new();
+    let project = world.test.folder("harbour");
+    std::fs::create_dir(project.join(".git")).unwrap();
+    let line = |session: &str, id: &str, role: &str, text: &str| {
+        json!({"session": session, "id": id, "role": role, "text": text, "workspace": project,
+               "time": format!("2026-11-20T10:0{id}:00Z")})
+    };
+    let mut lines = String::new();
+    for session in ["s2", "s3"] {
+        lines += &format!("{}\n", line(session, "1", "user", "Rule: never push on Fridays. The quay is on port 5999."));
+        lines += &format!("{}\n", line(session, "2", "assistant", "ok"));
+    }
+    assert_eq!(world.feed(&["append"], lines.as_bytes()).status, Some(0));
+    for session in ["turns:s2", "turns:s3"] {
+        world.says(0, &["session", "end", session]);
+    }
+    world.says(0, &["work", "--drain"]);
+    world.says(0, &["evolve"]);
+    let at = project.to_str().unwrap();
+    world.says(0, &["remember", "--workspace", at, "Deploy to blorgon"]);
+    world.says(0, &["loop", "add", "Fix blorgon", "--workspace", at]);
+    world.json(&["context", "--session", "codex:new", "--workspace", at]);
+    let words = ["blorgon", "never-push", "5999"];
+    let left = || -> Vec<&str> {
+        let all: Vec<_> = listing(&world.test.home()).into_iter().filter_map(|(_, bytes)| bytes).collect();
+        let has = |word: &&str| all.iter().any(|bytes| bytes.windows(word.len()).any(|w| w == word.as_bytes()));
+        words.into_iter().filter(has).collect()
+    };
+    assert_eq!(left(), words);
+    world.says(0, &["forget", "--project", "harbour", "--yes"]);
+    assert_eq!(left(), Vec::<&str>::new());
+    world.verified();
+}
+
 #[test]
 fn it_is_done_whoever_reads_and_says_what_it_erased() {
     let (world, _) = told(30);

@@ -762,6 +762,11 @@ fn the_judge_explains_each_part_of_a_rating() {
     }
     let said = world.says(0, &["judge", "explain", &turns[1]]);
     assert!(said.contains("3 for a message without such words"), "{said}");
+    assert!(!said.contains("other settings"), "{said}");
+    fs::write(world.test.home().join("config.toml"), "[judge]\ndecision = 4\n").unwrap();
+    let said = world.says(0, &["judge", "explain", &turns[0]]);
+    let other = "judged with other settings in [judge]: with today's, words say 6; a judged chunk keeps its rating";
+    assert!(said.contains("Its chunk: 9 of 10, decision") && said.contains(other), "{said}");
     let said = world.says(0, &["judge", "explain"]);
     let head = said.lines().next().unwrap_or_default();
     assert!(head.contains("category") && head.contains("your decisions") && head.contains("kept in front"), "{said}");

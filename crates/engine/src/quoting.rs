@@ -2,15 +2,17 @@
 //!
 //! Quoted material is redacted and enclosed in two fence lines that cannot occur in it. Every number, path, identifier
 //! and name of an answer must occur in the material, and of its other words a share ([`Passage::bears`]): a model may
-//! use words of its own, but what it says has to be about what it was given.
+//! use words of its own, but what it says has to be about what it was given, and must not be the opposite of it.
 
 use std::collections::BTreeSet;
 
 use crate::redact::redact;
+use crate::text::denial::{denials, has_opposites};
 use crate::text::language::COMMON_WORDS;
 use crate::text::language::stop_words::{self, Language};
 use crate::text::plain::lower;
 use crate::text::scripts::is_unspaced;
+use crate::text::sentences;
 use crate::text::similarity::stem;
 
 /// Quoted material as a model gets it.
@@ -91,7 +93,16 @@ pub struct Passage {
     low: String,
     words: BTreeSet<String>,
     tongue: Tongue,
+    /// Its sentences, each with its words.
+    sentences: Vec<(String, BTreeSet<String>)>,
 }
+
+/// Minimum number of words of a sentence of which it is judged whether the passage says the opposite: a shorter one
+/// ("the tests pass") is said of many states, one after the other.
+const JUDGED: usize = 3;
+
+/// Share of these words that a sentence of the passage must have to be about the same, as a fraction.
+const ABOUT: (usize, usize) = (3, 4);
 
 /// Share of the words of a statement that must have been said, as a fraction. Of 184 statements that people wrote about
 /// eleven recorded sessions in six languages, with the turns they come from, nine in ten reach it; of the same
@@ -102,12 +113,14 @@ const BORNE: (usize, usize) = (1, 2);
 
 impl Passage {
     pub fn of(text: &str) -> Passage {
-        Passage { low: text.to_lowercase(), words: words(text), tongue: Tongue::of(text) }
+        let sentences = sentences_of(text).map(|s| (s.to_owned(), words(s))).collect();
+        Passage { low: text.to_lowercase(), words: words(text), tongue: Tongue::of(text), sentences }
     }
 
     /// Whether the passage bears a statement: it has every number, path, identifier and name of it, and at least half of
     /// its words without function words, compared by their stems. Words of different languages cannot be compared: of a
-    /// statement in the language that `spoken` is, about a passage in another one, a single word is enough.
+    /// statement in the language that `spoken` is, about a passage in another one, a single word is enough. It says
+    /// nothing that all sentences of the passage about the same deny, or the other way round.
     pub fn bears(&self, statement: &str, spoken: Tongue) -> bool {
         let words = words(statement);
         let there = words.iter().filter(|word| self.words.contains(*word)).count();
@@ -117,7 +130,21 @@ impl Passage {
             true => there > 0,
             false => there * BORNE.1 >= words.len() * BORNE.0 && there > 0,
         };
-        enough && has_exact(&self.low, statement) && written_names(statement).all(|name| self.has(name))
+        enough
+            && has_exact(&self.low, statement)
+            && written_names(statement).all(|name| self.has(name))
+            && !sentences_of(statement).any(|sentence| self.denies(sentence))
+    }
+
+    /// Whether the sentences about the same as a statement all say the opposite of it.
+    fn denies(&self, statement: &str) -> bool {
+        let words = words(statement);
+        let about = |other: &BTreeSet<String>| {
+            words.len() >= JUDGED && words.intersection(other).count() * ABOUT.1 >= words.len() * ABOUT.0
+        };
+        let same = |said: &str| (denials(said) > 0) == (denials(statement) > 0) && !has_opposites(said, statement);
+        let mut about = self.sentences.iter().filter(|(_, other)| about(other)).peekable();
+        about.peek().is_some() && !about.any(|(said, _)| same(said))
     }
 
     /// Whether every name that a text writes with a capital letter was said.
@@ -129,6 +156,10 @@ impl Passage {
     fn has(&self, name: &str) -> bool {
         self.low.contains(&name.to_lowercase())
     }
+}
+
+fn sentences_of(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().flat_map(|line| sentences::split(line, usize::MAX).into_iter().map(move |range| &line[range]))
 }
 
 /// Number of letters of a stem that are compared, because endings differ.
@@ -210,6 +241,23 @@ mod tests {
         assert!(quoted.has_exact("It listens on 5433 (infra/db.yaml)."));
         assert!(!quoted.has_exact("It listens on 5434."));
         assert!(!quoted.has_exact("See /etc/shadow."));
+    }
+
+    #[test]
+    fn a_statement_is_not_the_opposite_of_what_was_said() {
+        let said = "We decided to never use Redis in production.\nThe tests of the import have not passed yet, \
+            I fix them now. The cache was cold at first. Then the cache of the import was warm and fast.";
+        let (passage, english) = (Passage::of(said), Tongue::of(said));
+        for (statement, borne) in [
+            ("Decided never to use Redis in production", true),
+            ("We decided to use Redis in production", false),
+            ("The tests of the import have passed. The cache was warm", false),
+            ("The tests of the import have not passed", true),
+            ("The cache of the import was warm, no longer cold", true),
+            ("The cache of the import was warm and fast", true),
+        ] {
+            assert_eq!(passage.bears(statement, english), borne, "{statement}");
+        }
     }
 
     #[test]

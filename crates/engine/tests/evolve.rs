@@ -16,6 +16,8 @@ use crate::planted::{open, open_with, write_session};
 struct Home {
     folder: tempfile::TempDir,
     sessions: usize,
+    /// The project in which the next session takes place.
+    project: &'static str,
 }
 
 impl Home {
@@ -23,7 +25,7 @@ impl Home {
         let memory = Path::new("/dev/shm");
         let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
         std::fs::create_dir_all(folder.path().join("work/api/.git")).unwrap();
-        Home { folder, sessions: 0 }
+        Home { folder, sessions: 0, project: "api" }
     }
 
     fn root(&self) -> PathBuf {
@@ -65,7 +67,7 @@ impl Home {
         self.sessions += 1;
         let name = format!("e{}", self.sessions);
         let at = NOON - DAY + self.sessions as i64 * 1_000_000;
-        let project = self.folder.path().join("work/api");
+        let project = self.folder.path().join("work").join(self.project);
         let path = write_session(self.folder.path(), &name, &project, at, said);
         engine.import(&[Source { program: "little", path, form: Form::Lines }]).unwrap();
     }
@@ -215,6 +217,27 @@ fn eight_a_day_and_the_rest_waits() {
     assert!(engine.evolve(false).unwrap().items.is_empty());
     drop(engine);
     assert_eq!(home.engine(1).evolve(false).unwrap().items.len(), 2);
+}
+
+#[test]
+fn projects_share_a_days_proposals_and_take_turns() {
+    let mut home = Home::new();
+    let engine = home.engine(0);
+    std::fs::create_dir_all(home.folder.path().join("work/web/.git")).unwrap();
+    let names = ["orders", "billing", "search", "mail", "media", "audit", "report", "login", "stock", "price"];
+    for (n, name) in names.iter().enumerate() {
+        home.says(&engine, &[&format!("The {name} service listens on port 70{n}1.")]);
+    }
+    home.project = "web";
+    for (n, name) in names[..3].iter().enumerate() {
+        home.says(&engine, &[&format!("The {name} page is served on port 80{n}1.")]);
+    }
+    let report = engine.evolve(false).unwrap();
+    let of_web = report.items.iter().filter(|i| i.text.contains("page")).count();
+    assert_eq!((report.items.len(), of_web, report.waiting), (8, 3, 5));
+    assert!(engine.evolve(false).unwrap().items.is_empty(), "the day's proposals are made");
+    drop(engine);
+    assert_eq!(home.engine(1).evolve(false).unwrap().items.len(), 5);
 }
 
 #[test]

@@ -81,7 +81,7 @@ fn a_line_longer_than_the_limit_is_kept_in_pieces_and_the_next_one_comes_in() {
     assert_eq!(
         world.quarantine(),
         "quarantine s.jsonl line 2 byte 41: the line is longer than 32 MiB; its bytes are kept, it is not decoded\n\
-         quarantine s.jsonl line 2 byte 33554473: continues a line longer than 32 MiB\n\
+         quarantine s.jsonl line 2 byte 33554473: continues a line that is longer than 32 MiB, or whose beginning was forgotten; it is not decoded\n\
          quarantine s.jsonl line 4 byte 34603101: not JSON\n"
     );
 }

@@ -254,11 +254,12 @@ fn store(context: &Context, checks: &mut Vec<Check>) -> Result<()> {
             Some(Pause::Rests { why, .. }) => format!("; it rests: {why}"),
             _ => String::new(),
         };
-        let name = model.model.as_deref().unwrap_or("cannot be had");
+        let name = model.model.as_deref().unwrap_or("none");
         checks.push(Check {
             subject: "Model",
             ok: off.is_none(),
             what: match &off {
+                Some(why) if model.model.is_none() => why.clone(),
                 Some(why) => format!("{name} is not asked: {why}"),
                 None => format!("{name}, today {}{key}{rests}", super::model::spent(&model)),
             },

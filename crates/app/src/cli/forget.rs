@@ -72,8 +72,7 @@ pub struct Args {
 /// Maximum number of ids or paths of one kind that are printed.
 const SHOWN: usize = 8;
 
-const BY_HAND: &str =
-    "Files with the words that are left alone, for they are not Heirloom's; change or remove them yourself";
+const BY_HAND: &str = "Files with the words that are left alone: yours, settings, names of tokens (heirloom token revoke); change or remove them";
 
 const SET_ASIDE: &str =
     "Folders with an older state of the memory, which a restore set aside and forget does not reach; remove them";

@@ -59,6 +59,13 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                 model => format!("by {}; words alone say {}", print::safe_line(model), chunk.plain),
             };
             print::line(&paint.dim(&format!("  {by}")));
+            if let Some(now) = chunk.decided_by.as_ref().map(|d| d.importance).filter(|now| *now != chunk.plain) {
+                let settings = "it was judged with other settings in [judge]";
+                print::line(
+                    &paint
+                        .dim(&format!("  {settings}: with today's, words say {now}; a judged chunk keeps its rating")),
+                );
+            }
             if let (Some(category), Some(set), Some(offset)) = (chunk.category, chunk.category_importance, chunk.offset)
             {
                 let taught = format!(

@@ -172,7 +172,7 @@ fn status(global: &Global) -> Result<Exit> {
 /// Prints the lines about the language model that `model status` and `status` share.
 pub fn rows(report: &LanguageModelReport) -> Vec<Vec<String>> {
     let row = |name: &str, what: String| vec![name.to_owned(), what];
-    let name = report.model.as_deref().map_or("cannot be had".into(), print::safe_line);
+    let name = report.model.as_deref().map_or("none that can be asked".into(), print::safe_line);
     let state = match (&report.problem, &report.pause) {
         (Some(problem), _) => print::safe_line(problem),
         (None, None) => held_back(report.held_back),
@@ -326,9 +326,9 @@ fn people(chosen: &Chosen, at: String) {
             }
             print::line(&format!("That is about {}.", print::counted(preview.prompt_tokens, "token")));
         }
-        None if preview.calls_a_day > 0.0 => {
-            print::line("There is no sample question yet: the sessions wait for the worker (heirloom work --drain).");
-        }
+        None if preview.calls_a_day > 0.0 => print::line(
+            "There is no sample question now; sessions that no worker has read yet give one (heirloom work --drain).",
+        ),
         None => print::line("There is nothing to ask about yet."),
     }
     let Budget { tokens, calls } = chosen.budget;

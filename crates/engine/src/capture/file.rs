@@ -142,7 +142,9 @@ pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId
                 }
                 let decoded = Decoded::quarantined(match (mid_line, last) {
                     (false, _) => "the line is longer than 32 MiB; its bytes are kept, it is not decoded",
-                    (true, _) => "continues a line longer than 32 MiB",
+                    (true, _) => {
+                        "continues a line that is longer than 32 MiB, or whose beginning was forgotten; it is not decoded"
+                    }
                 });
                 let line = Some(at.after.lines);
                 let record = capture.preparer.record(at.after.next, bytes, line, decoded)?;

@@ -11,6 +11,7 @@
 //! and between them what the person said, first what they said once only. An item that later words of the person take back
 //! is dropped, whether these words were given to the model or not.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,6 +30,7 @@ use crate::model::{Ask, Model, Purpose};
 use crate::quoting::{Passage, Quoted, Tongue};
 use crate::redact::redact;
 use crate::scope::TurnId;
+use crate::text::relayed::relayed;
 use crate::text::similarity::same_words;
 use crate::tokens::{cut, tokens};
 
@@ -44,6 +46,9 @@ const MOST_ANSWERED: usize = 3_000;
 /// Maximum tokens of each turn of a person, of the agent, and of a tool. If the result is too long with one row, the
 /// next row is used.
 const ROOM: [(usize, usize, usize); 4] = [(1_200, 500, 150), (600, 250, 50), (300, 120, 0), (150, 50, 0)];
+
+/// Maximum tokens of a turn's own words with which items are compared, if parts of the turn are somebody else's.
+const OWN: usize = 1_200;
 
 /// A summariser that asks a language model.
 pub struct ModelSummarizer<'m> {
@@ -123,7 +128,7 @@ impl Summarizer for ModelSummarizer<'_> {
 struct Given {
     quoted: Quoted,
     /// The turns an answer may name, with all that the input says of each.
-    turns: BTreeMap<TurnId, String>,
+    turns: BTreeMap<TurnId, Words>,
     /// The whole input.
     all: Passage,
     /// The language of the person.
@@ -131,6 +136,17 @@ struct Given {
     /// Sentences in which the person takes something back, of all turns, with their turns.
     taken_back: Vec<(TurnId, String)>,
 }
+
+/// What the input says of a turn.
+#[derive(Default)]
+struct Words {
+    all: String,
+    /// Without what a tool printed, and without the words of others that a person or the model passes on.
+    own: String,
+}
+
+/// Lists of an answer that say what was meant to be done. A page can say much about that (R14.3).
+const MEANT: [&str; 4] = ["goal", "decisions", "in_progress", "next_steps"];
 
 /// Lists of an answer that say what holds now. What was done or mended stays so when a plan changes.
 const OF_NOW: [&str; 5] = ["goal", "decisions", "in_progress", "next_steps", "context"];
@@ -161,10 +177,12 @@ impl Given {
                         "The beginning and the end of a long conversation; between them only words of the person:"
                     ),
                 };
+                let by_id: BTreeMap<TurnId, &Said> = said.iter().map(|turn| (turn.id, turn)).collect();
                 for (turn, line) in lines {
                     // Without the id in front.
                     let words = line.split_once("] ").map_or(line.as_str(), |(_, words)| words);
-                    say(&mut turns, turn, words);
+                    let own = by_id.get(&turn).map_or(words.into(), |said| own_words(said, words));
+                    say(&mut turns, turn, words, &own);
                     let _ = writeln!(quoted, "{line}");
                 }
                 for turn in said.iter().filter(|turn| is_person(turn)) {
@@ -179,7 +197,7 @@ impl Given {
                     // A summary is about all turns that its items name.
                     for (_, items) in node.distillate.lists() {
                         let newest = items.iter().filter_map(|item| item.turns.last());
-                        newest.for_each(|turn| say(&mut turns, *turn, &summary));
+                        newest.for_each(|turn| say(&mut turns, *turn, &summary, &summary));
                     }
                     let _ = writeln!(spoken, "{summary}");
                 }
@@ -201,12 +219,12 @@ impl Given {
             match list {
                 Value::Array(items) => {
                     all += items.len();
-                    items.retain_mut(|item| self.keeps(item) && !(is_of_now && self.is_taken_back(item)));
+                    items.retain_mut(|item| self.keeps(item, name) && !(is_of_now && self.is_taken_back(item)));
                     kept += items.len();
                 }
                 goal => {
                     all += 1;
-                    if self.keeps(goal) && !(is_of_now && self.is_taken_back(goal)) {
+                    if self.keeps(goal, name) && !(is_of_now && self.is_taken_back(goal)) {
                         kept += 1;
                     } else {
                         *goal = Value::Null;
@@ -218,11 +236,13 @@ impl Given {
         (all, kept)
     }
 
-    fn keeps(&self, item: &mut Value) -> bool {
+    fn keeps(&self, item: &mut Value, list: &str) -> bool {
         let Some(turns) = item.get_mut("turns").and_then(Value::as_array_mut) else { return false };
         turns.retain(|t| t.as_str().and_then(TurnId::parse).is_some_and(|t| self.turns.contains_key(&t)));
         let said = turns.iter().filter_map(|t| self.turns.get(&TurnId::parse(t.as_str()?)?));
-        let said = said.map(String::as_str).collect::<Vec<_>>().join("\n");
+        let is_meant = MEANT.contains(&list);
+        let said =
+            said.map(|words| if is_meant { words.own.as_str() } else { &words.all }).collect::<Vec<_>>().join("\n");
         let named = !said.is_empty();
         named && item["text"].as_str().or(item["path"].as_str()).is_some_and(|text| self.bears(&said, text))
     }
@@ -266,23 +286,38 @@ fn is_person(turn: &Said) -> bool {
 }
 
 /// Writes a distillate as lines, each with its turns, and collects these turns.
-fn note(to: &mut String, distillate: &Distillate, turns: &mut BTreeMap<TurnId, String>) {
+fn note(to: &mut String, distillate: &Distillate, turns: &mut BTreeMap<TurnId, Words>) {
     for (name, items) in distillate.lists() {
         for item in items {
             // The newest turns of an item are enough to identify it.
             let newest = &item.turns[item.turns.len().saturating_sub(3)..];
             let ids: Vec<String> = newest.iter().map(ToString::to_string).collect();
-            newest.iter().for_each(|turn| say(turns, *turn, &item.text));
+            newest.iter().for_each(|turn| say(turns, *turn, &item.text, &item.text));
             let _ = writeln!(to, "- {name}: {} [{}]", item.text, ids.join(" "));
         }
     }
 }
 
 /// Adds words to what is known of a turn.
-fn say(turns: &mut BTreeMap<TurnId, String>, turn: TurnId, words: &str) {
+fn say(turns: &mut BTreeMap<TurnId, Words>, turn: TurnId, words: &str, own: &str) {
     let said = turns.entry(turn).or_default();
-    said.push_str(words);
-    said.push('\n');
+    for (to, words) in [(&mut said.all, words), (&mut said.own, own)] {
+        to.push_str(words);
+        to.push('\n');
+    }
+}
+
+/// Returns the part of a turn's words that its speaker says themselves. `words`: what the input shows of the turn.
+fn own_words<'w>(turn: &Said, words: &'w str) -> Cow<'w, str> {
+    if turn.kind == TurnKind::ToolResult {
+        return "".into();
+    }
+    let paragraphs = || turn.text.split("\n\n");
+    if turn.kind != TurnKind::Message || !paragraphs().any(|p| relayed(p).is_some()) {
+        return words.into();
+    }
+    let own: Vec<&str> = paragraphs().map(|p| &p[..relayed(p).unwrap_or(p.len())]).collect();
+    cut(&own.join("\n"), OWN).into()
 }
 
 /// Returns the turns as lines, within this many tokens, and whether all are there: they are shortened alike, and if that

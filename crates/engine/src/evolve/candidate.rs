@@ -12,6 +12,7 @@ use super::{commands, grammar};
 use crate::clock::Millis;
 use crate::memory::Class;
 use crate::scope::{SessionNo, TurnId};
+use crate::text::denial::denials;
 use crate::text::patterns::words;
 use crate::text::plain::lower;
 use crate::text::similarity::Bag;
@@ -109,7 +110,16 @@ fn of_kind(findings: &[Stored], kind: Kind) -> BTreeMap<&str, Vec<&Stored>> {
 
 /// Returns candidates like "Tests run with `just ci`", each with the command that most of the newest sessions used.
 fn commands_of(findings: &[Stored]) -> Vec<Candidate> {
-    let subjects = of_kind(findings, Kind::Command);
+    let mut subjects = of_kind(findings, Kind::Command);
+    // A command that a text from outside gave in one session is none of this project's in another one, either, unless
+    // the person gave it.
+    let names = |kind: Kind, command: &str| {
+        findings.iter().any(|s| s.finding.kind == kind && s.finding.times > 0 && s.finding.value == command)
+    };
+    for of in subjects.values_mut() {
+        of.retain(|s| !names(Kind::Borrowed, &s.finding.value) || names(Kind::Given, &s.finding.value));
+    }
+    subjects.retain(|_, of| !of.is_empty());
     let whole = |s: &&&str| !s.contains(" in ");
     let several = |what: &str| {
         subjects.keys().filter(whole).filter(|s| s.contains(" of ") && s.split(" of ").next() == Some(what)).count() > 1
@@ -213,8 +223,12 @@ fn facts_of(findings: &[Stored]) -> Vec<Candidate> {
             class: Class::Fact,
             subject: format!("fact: {subject}"),
             key: format!("fact: {subject} = {value}"),
-            text,
-            confidence: sure(if sessions > 1 { SAID_TWICE } else { SAID_ONCE }, of),
+            text: text.clone(),
+            confidence: match made_by(of) {
+                // Doubt, report and irony are known in these languages only, so in others a person decides.
+                Some(_) if !sentences::is_read(&text) => sure(SAID_ONCE, of),
+                _ => sure(if sessions > 1 { SAID_TWICE } else { SAID_ONCE }, of),
+            },
             sessions,
             evidence,
             at,
@@ -421,14 +435,9 @@ impl Gist {
         let mark = |c: char| !c.is_alphanumeric();
         let words: Vec<String> = text.split_whitespace().map(|w| lower(w.trim_matches(mark))).collect();
         let is_hard = |w: &&String| w.chars().any(|c| c.is_ascii_digit() || matches!(c, '/' | '_'));
-        let no = words!("no not never nicht kein keine nie don't doesn't isn't aren't longer anymore");
-        let denies = words.iter().any(|w| no.has(w));
+        let ends = words!("longer anymore");
+        let denies = denials(text) > 0 || words.iter().any(|w| ends.has(w));
         Gist { bag: Bag::of(text), hard: words.iter().filter(is_hard).cloned().collect(), denies }
-    }
-
-    /// Whether the text contains a "no".
-    pub fn denies(&self) -> bool {
-        self.denies
     }
 
     /// Whether both texts say the same. Two texts that differ in a number, a path or a "no" do not.

@@ -30,6 +30,8 @@ struct Clause<'w> {
     all: &'w [Word],
     said: Vec<Word>,
     joint: Joint,
+    /// It is a label: a colon ends it.
+    label: bool,
 }
 
 /// Divides a sentence into clauses: at commas, dashes and semicolons, before "but", after a short lead-in with a colon,
@@ -40,8 +42,9 @@ fn clauses<'w>(all: &'w [Word], text: &str) -> Vec<Clause<'w>> {
     let mut put = |from: usize, to: usize, joint: Joint| {
         let part = &all[from.min(to)..to];
         let said: Vec<Word> = part.iter().filter(|w| w.word).copied().collect();
+        let label = all.get(to).is_some_and(|w| &text[w.start..w.end] == ":");
         if !said.is_empty() {
-            out.push(Clause { all: part, said, joint });
+            out.push(Clause { all: part, said, joint, label });
         }
     };
     for (at, w) in all.iter().enumerate() {
@@ -58,7 +61,7 @@ fn clauses<'w>(all: &'w [Word], text: &str) -> Vec<Clause<'w>> {
             let cuts = match raw {
                 "," | ";" | "–" | "—" => open <= 0,
                 "-" => apart,
-                ":" => from == 0 && (1..=3).contains(&all[..at].iter().filter(|w| w.word).count()),
+                ":" => from == 0 && is_lead(&all[..at]),
                 _ => false,
             };
             if cuts {
@@ -85,13 +88,31 @@ fn clauses<'w>(all: &'w [Word], text: &str) -> Vec<Clause<'w>> {
     out
 }
 
-/// Whether a clause makes those after it doubtful: it doubts, reports, mocks, sets a condition, or tells what somebody
-/// did.
-fn governs(said: &[Word], text: &str) -> bool {
+/// Whether the words before a colon lead in to a statement: few words, or a label ("the exam question").
+fn is_lead(before: &[Word]) -> bool {
+    let said: Vec<Word> = before.iter().filter(|w| w.word).copied().collect();
+    (1..=3).contains(&said.len()) || said.len() <= 6 && listed!("labels").stand(&said)
+}
+
+/// Whether a clause makes those after it doubtful: it doubts, reports, mocks, sets a condition or a limit, tells what
+/// somebody did, or is the label of something that nobody claims here.
+fn governs(part: &Clause, text: &str) -> bool {
+    let said = &part.said[..];
+    if part.label && listed!("labels").stand(said) || said.len() == 1 && listed!("mockery").stand(said) {
+        return true;
+    }
+    if is_framed(said) {
+        return true;
+    }
     let speaks = words!("i i'm i've i'd i'll you you've he she they ich du er man");
     stated::doubted(said, text)
         || [listed!("reported"), listed!("irony"), listed!("conditions")].iter().any(|l| l.stand(said))
         || said.first().is_some_and(|w| speaks.has_hash(w.hash))
+}
+
+/// Whether a clause holds for a time, or in a world, that it names first: "for the demo today", "in the mock".
+fn is_framed(said: &[Word]) -> bool {
+    listed!("frames").begin(after_leads(said)).next().is_some()
 }
 
 /// Returns what a sentence states.
@@ -128,6 +149,7 @@ pub(super) fn statements(text: &str) -> Vec<Told> {
             at += 1;
             continue;
         }
+        doubtful |= ban.is_none() && (is_framed(&part.said) || part.label && governs(part, text));
         let mut core = match ban {
             None if !doubtful => core(&part.said, text, parts.get(at + 1).map(|next| &next.said[..])),
             ban => ban,
@@ -158,7 +180,7 @@ pub(super) fn statements(text: &str) -> Vec<Told> {
             if leaves && !doubtful {
                 left = part.said.first().map(|w| w.start);
             }
-            doubtful |= mocks || governs(&part.said, text);
+            doubtful |= mocks || governs(part, text);
             at += 1;
             continue;
         };
@@ -199,6 +221,16 @@ fn name_pronoun(core: &mut Core, before: &[Clause], text: &str) {
     }
 }
 
+/// Whether a request changes what was said before it.
+pub(super) fn sets_anew(said: &[Word]) -> bool {
+    let said: Vec<Word> = after_leads(said)
+        .iter()
+        .copied()
+        .skip_while(|w| words!("please bitte pls let's lets just").has_hash(w.hash))
+        .collect();
+    listed!("set anew").begin(&said).next().is_some()
+}
+
 /// Returns the index after the last clause that goes on with the statement at `at`. `None`: a later clause takes it
 /// back or doubts it.
 fn tail(parts: &[Clause], at: usize, text: &str, kind: Stated) -> Option<usize> {
@@ -206,6 +238,10 @@ fn tail(parts: &[Clause], at: usize, text: &str, kind: Stated) -> Option<usize> 
     let mut open = true;
     for (no, part) in parts.iter().enumerate().skip(at + 1) {
         if is_request(part.all, text) {
+            // "The timeout is 30 seconds, make it 60": it will not be so any more.
+            if sets_anew(&part.said) {
+                return None;
+            }
             open = false;
             continue;
         }

@@ -254,10 +254,20 @@ fn job(simple: &Simple, command: &str) -> Option<Habit> {
         }
         _ => words[0].contains('/') && !words[0].starts_with(['/', '~']) && !words[0].contains("node_modules"),
     };
+    let is_job = is_job && !erases(simple);
     // Numbers and files differ from run to run.
     let once = operands.iter().skip(1).any(|o| o.bytes().all(|b| b.is_ascii_digit()) || o.contains("tmp"));
     (is_job && !once && simple.args.len() <= 8)
         .then(|| Habit { subject: format!("job of {command}"), command: command.to_owned() })
+}
+
+/// Whether the name of a task or a script says that it takes something away. Nobody is to be told that it works here.
+fn erases(simple: &Simple) -> bool {
+    let erase = words!(
+        "wipe drop destroy purge nuke reset delete truncate erase teardown löschen loeschen zurücksetzen supprimer borrar eliminar          apagar cancella"
+    );
+    let words = simple.args.iter().map(|a| a.text.as_str()).filter(|w| !w.starts_with('-'));
+    words.flat_map(|w| w.split(['-', '_', ':', '.', '/'])).any(|part| erase.has(part))
 }
 
 fn has_path(operands: &[&str]) -> bool {
@@ -336,7 +346,12 @@ const LOOKS: &str = "ls cat grep rg egrep fgrep find fd test [ [[ which type dif
 /// Returns a command as a step that can recur: paths, numbers, versions, ids and texts become slots. `None`: the
 /// command does nothing, or must not be repeated unseen.
 pub fn step(simple: &Simple) -> Option<String> {
-    if only_looks(simple) || is_risky(simple) || calls_us(simple.program()) || !is_bare_word(&simple.args[0].text) {
+    if only_looks(simple)
+        || is_risky(simple)
+        || erases(simple)
+        || calls_us(simple.program())
+        || !is_bare_word(&simple.args[0].text)
+    {
         return None;
     }
     let step = slotted_step(simple);
@@ -356,7 +371,7 @@ pub fn left_out(simple: &Simple) -> Option<String> {
     let program = simple.program();
     let (shown, why) = match () {
         () if deletes.is_some() => (deletes, "which deletes"),
-        () if words!("rm rmdir shred").has(program) => (None, "which deletes"),
+        () if words!("rm rmdir shred").has(program) || erases(simple) => (None, "which deletes"),
         () if forces.is_some() => (forces, "which forces"),
         () if words!("sudo su doas").has(program) => (None, "which runs with other rights"),
         () if words!("curl wget nc ncat netcat telnet ssh scp sftp rsync ftp").has(program)

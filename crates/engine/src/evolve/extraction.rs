@@ -25,6 +25,7 @@ use crate::redact::redact;
 use crate::scope::{SessionNo, TurnId};
 use crate::statement::about_person::signals;
 use crate::text::blocks::{Reach, blocks};
+use crate::text::denial::{denials, has_opposites};
 use crate::text::plain::lower;
 use crate::text::relayed::relayed;
 use crate::tokens::{cut, tokens};
@@ -314,7 +315,7 @@ fn checked(
     if !has_exact(&low, &text) || !stands(&low, &text) {
         return Err("says what the quoted words do not");
     }
-    if Gist::of(&text).denies() != Gist::of(&sentence).denies() {
+    if denials(&text) != denials(&sentence) || has_opposites(&text, &sentence) {
         return Err("drops or adds a no");
     }
     let (subject, value) = (even(&item.subject), even(&item.value));
@@ -389,6 +390,21 @@ fn sentence_of(text: &str, quote: &str) -> String {
         }
     }
     text.to_owned()
+}
+
+/// Returns the sentence of a passage that has most words of a statement; `None`: none has any.
+pub fn said_as(passage: &Passage, statement: &str) -> Option<String> {
+    let sought = stems(statement);
+    let ranges = passage.text.lines().flat_map(|line| {
+        let ranges = crate::text::sentences::split(line, usize::MAX);
+        ranges.into_iter().map(move |range| line[range].trim())
+    });
+    let has = |sentence: &str| {
+        let low = lower(sentence);
+        sought.iter().filter(|stem| low.contains(stem.as_str())).count()
+    };
+    let (most, best) = ranges.map(|sentence| (has(sentence), sentence)).max_by_key(|(most, _)| *most)?;
+    (most > 0).then(|| crate::text::plain::cut(best, LONGEST))
 }
 
 /// Number of letters of a word that are compared, because endings differ.

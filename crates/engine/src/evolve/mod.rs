@@ -19,6 +19,8 @@ mod corrected;
 pub mod extraction;
 mod grammar;
 pub mod model_pass;
+mod outside;
+mod quoted;
 pub mod reader;
 pub mod sentences;
 mod stated;
@@ -159,7 +161,8 @@ pub fn evolve(lock: &TreeLock, until: Option<Instant>) -> Result<Evolved> {
     writeback::follow(lock)?;
     let (mut findings, rows) = at.read(|tx| Ok((store::findings(tx, at.agent_no)?, store::rows(tx, at.agent_no)?)))?;
     copies::mark(at, &mut findings)?;
-    let now = candidates(&findings, &rows);
+    let mut now = candidates(&findings, &rows);
+    quoted::quote(at, &findings, &mut now)?;
     let waits = |row: &Row| row.state == State::Waiting;
     if !now.values().all(Vec::is_empty) || rows.iter().any(waits) {
         at.write("evolve.candidates", |tx| store::put_candidates(tx, at.agent_no, &now))?;
@@ -195,7 +198,9 @@ pub fn preview(lock: &TreeLock) -> Result<Evolved> {
     }
     copies::mark(at, &mut findings)?;
     let mut after: Vec<Row> = rows.iter().filter(|r| r.state != State::Waiting).cloned().collect();
-    for (workspace, candidates) in candidates(&findings, &rows) {
+    let mut fresh = candidates(&findings, &rows);
+    quoted::quote(at, &findings, &mut fresh)?;
+    for (workspace, candidates) in fresh {
         for candidate in candidates {
             if !after.iter().any(|r| r.workspace == workspace && r.candidate.key == candidate.key) {
                 let no = rows.iter().find(|r| r.workspace == workspace && r.candidate.key == candidate.key);

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::commands;
+use super::outside;
 use super::sentences::{Told, told};
 use crate::clock::Millis;
 use crate::distill::work_state::shell::{self, Simple};
@@ -22,7 +23,7 @@ use crate::text::plain::ends;
 use crate::transcript::read::Turn;
 
 /// Version of the reader, increased when sessions must be read again because it finds something else.
-pub const READER: i64 = 6;
+pub const READER: i64 = 7;
 
 /// Maximum number of findings of a session, and of steps.
 const MOST: usize = 200;
@@ -33,8 +34,8 @@ pub const TOLD: &str = "told";
 /// Maximum bytes of an output in which failures and commands are looked for.
 const MOST_READ: usize = 64 * 1024;
 
-/// Maximum number of fetched pages of a session that are kept for comparison, and of a person's messages: a few MB.
-const MOST_PAGES: usize = 32;
+/// Maximum number of texts from outside, such as fetched pages, of a session that are kept for comparison, and of a person's messages: a few MB.
+const MOST_FOREIGN: usize = 32;
 const MOST_HEARD: usize = 400;
 
 /// Maximum bytes of a person's message in which commands are looked for. A longer one is a paste.
@@ -53,6 +54,10 @@ named! {
         Procedure = "procedure",
         /// A command that was not allowed to run, or a person's words about what must not be done.
         Blocker = "blocker",
+        /// A command that succeeded and that a text from outside the project gave, not the person.
+        Borrowed = "borrowed",
+        /// A command that succeeded and that the person gave.
+        Given = "given",
     }
 }
 
@@ -73,6 +78,23 @@ pub struct Finding {
     pub at: Option<Millis>,
     /// The model that found it; `None`: it was found without a model.
     pub by: Option<By>,
+}
+
+impl Finding {
+    /// The finding of a command that succeeded.
+    fn of_command(kind: Kind, habit: commands::Habit, result: &Turn) -> Finding {
+        Finding {
+            kind,
+            subject: habit.subject,
+            value: habit.command.clone(),
+            sentence: habit.command,
+            changed: false,
+            times: 1,
+            turns: vec![result.id],
+            at: result.at,
+            by: None,
+        }
+    }
 }
 
 /// The values that only a model's finding has.
@@ -113,8 +135,8 @@ pub struct Reader {
     messages: usize,
     /// The run in which each finding was last counted.
     counted: HashMap<usize, RunNo>,
-    /// Texts that calls fetched from an address.
-    pages: Vec<String>,
+    /// Texts from outside the project that calls read: pages, issues, documents of other people's packages.
+    foreign: Vec<String>,
     /// The person's short messages.
     heard: Vec<String>,
 }
@@ -211,8 +233,8 @@ impl Reader {
     /// Reads a call and its result.
     fn answered(&mut self, call: &Call, result: &Turn) {
         let output = result.text.as_str();
-        if (call.input.contains("https://") || call.input.contains("http://")) && self.pages.len() < MOST_PAGES {
-            self.pages.push(ends(output, MOST_READ).concat());
+        if outside::reads(&call.tool, &call.input) && self.foreign.len() < MOST_FOREIGN {
+            self.foreign.push(ends(output, MOST_READ).concat());
         }
         let asked = calls::unwrapped(&call.tool, &call.input);
         let commands: Vec<Cow<str>> = asked
@@ -237,6 +259,13 @@ impl Reader {
         let is_higher = script.split_whitespace().any(|w| matches!(w, "sudo" | "su" | "doas"));
         let sure = certain(script, &simples);
         for (at, simple) in simples.iter().enumerate() {
+            let words: Vec<&str> = simple.args.iter().map(|a| a.text.as_str()).collect();
+            if self.origin(&words.join(" ")) == Some(Kind::Borrowed) {
+                if passed && let Some(habit) = commands::habit(simple) {
+                    self.found(result, Finding::of_command(Kind::Borrowed, habit, result));
+                }
+                continue;
+            }
             // A draft says where a step is missing, so that nobody takes the rest for the whole.
             let step = if is_higher { None } else { commands::step(simple) };
             if result.lane.is_empty()
@@ -251,31 +280,27 @@ impl Reader {
             if passed
                 && sure[at]
                 && let Some(habit) = commands::habit(simple)
-                && !self.is_of_a_page(&habit.command)
             {
-                self.found(
-                    result,
-                    Finding {
-                        kind: Kind::Command,
-                        subject: habit.subject,
-                        value: habit.command.clone(),
-                        sentence: habit.command,
-                        changed: false,
-                        times: 1,
-                        turns: vec![result.id],
-                        at: result.at,
-                        by: None,
-                    },
-                );
+                if let Some(origin) = self.origin(&habit.command) {
+                    self.found(result, Finding::of_command(origin, habit.clone(), result));
+                    if origin == Kind::Borrowed {
+                        continue;
+                    }
+                }
+                self.found(result, Finding::of_command(Kind::Command, habit, result));
             }
         }
     }
 
-    /// Whether a page that this session fetched gave a command, and the person never did. Running it then shows what the
-    /// page wants, not how the project is worked on.
-    fn is_of_a_page(&self, command: &str) -> bool {
+    /// Returns who gave a command in this session, as far as it is known: the person, or else a text from outside the
+    /// project. Running what such a text says shows what that text wants, not how the project is worked on.
+    fn origin(&self, command: &str) -> Option<Kind> {
         let gives = |text: &String| text.contains(command);
-        self.pages.iter().any(gives) && !self.heard.iter().any(gives)
+        if self.heard.iter().any(gives) {
+            return Some(Kind::Given);
+        }
+        // A single word stands in many texts by chance.
+        (command.contains([' ', '/']) && self.foreign.iter().any(gives)).then_some(Kind::Borrowed)
     }
 
     fn refused(&mut self, simples: &[Simple], call: &Call, result: &Turn, how: &str) {
@@ -340,30 +365,36 @@ fn is_push_refused(output: &str) -> bool {
 /// Whether an output says that an action was not allowed.
 fn is_denied(output: &str) -> bool {
     let low = ends(output, 4_096).concat().to_lowercase();
-    [
-        "permission denied",
-        "operation not permitted",
-        "eacces",
-        "requires approval",
-        "not allowed by",
-        "access denied",
-        "access is denied",
-        "accessdenied",
-        "not authorized",
-        "not authorised",
-        "unauthorized to",
-        "insufficient privilege",
-        "insufficientprivilege",
-        "not have permission",
-        "insufficient permission",
-        "must be owner of",
-        "protected branch",
-        "read-only file system",
-        // sudo and doas without a terminal to ask at.
-        "a password is required",
-    ]
-    .iter()
-    .any(|mark| low.contains(mark))
+    // "remote: Permission to team/app.git denied to bot."
+    let apart = low.lines().any(|l| l.contains("permission to ") && l.contains(" denied"));
+    apart
+        || [
+            "permission denied",
+            "(forbidden)",
+            "403 forbidden",
+            "is forbidden: user",
+            "operation not permitted",
+            "eacces",
+            "requires approval",
+            "not allowed by",
+            "access denied",
+            "access is denied",
+            "accessdenied",
+            "not authorized",
+            "not authorised",
+            "unauthorized to",
+            "insufficient privilege",
+            "insufficientprivilege",
+            "not have permission",
+            "insufficient permission",
+            "must be owner of",
+            "protected branch",
+            "read-only file system",
+            // sudo and doas without a terminal to ask at.
+            "a password is required",
+        ]
+        .iter()
+        .any(|mark| low.contains(mark))
 }
 
 #[cfg(test)]
@@ -390,6 +421,8 @@ mod tests {
     fn a_denied_command_is_told_from_a_failed_one() {
         assert!(is_denied("mkdir: cannot create directory '/srv': Permission denied"));
         assert!(is_denied("sudo: a terminal is required to read the password; sudo: a password is required"));
+        assert!(is_denied("remote: Permission to team/app.git denied to bot.\nfatal: unable to access"));
+        assert!(is_denied("Error from server (Forbidden): User \"bot\" cannot create resource \"pods\""));
         assert!(!is_denied("error[E0308]: mismatched types"));
     }
 }

@@ -8,14 +8,16 @@
 
 use std::ops::Range;
 
-use super::clauses::statements;
+use super::clauses::{sets_anew, statements};
 use super::corrected::{behind_request, corrected};
 use super::grammar::{after_leads, is_request, listed, unquoted};
 use super::ways;
 use crate::memory::remember::remembered;
+use crate::quoting::Tongue;
 use crate::statement::about_person::signals;
 use crate::text::blocks::{Reach, blocks};
 use crate::text::borrowed::{Shown, borrowed};
+use crate::text::language::stop_words::Language;
 use crate::text::patterns::words;
 use crate::text::plain::lower;
 use crate::text::relayed::relayed;
@@ -179,6 +181,11 @@ pub fn is_not_meant(text: &str) -> bool {
         || listed!("pointing").stand(&said[..said.len().min(1)])
 }
 
+/// Whether the lists of doubt, report and irony know the language of a sentence.
+pub fn is_read(text: &str) -> bool {
+    matches!(Tongue::of(text), Tongue::Spaced(Language::English | Language::German))
+}
+
 /// Whether a sentence asks for something, or says what is so only now: "the build is red", "at the moment …".
 pub fn asks_or_passes(text: &str) -> bool {
     let all = unquoted(&split(text, Marks::Kept));
@@ -241,7 +248,8 @@ fn sentence(text: &str) -> Vec<Told> {
         (!object).then_some(())
     };
     let mut out = Vec::new();
-    if takes_back(&all).or(takes_back(after_leads(&all))).is_some() {
+    let said: Vec<Word> = all.iter().filter(|w| w.word).copied().collect();
+    if takes_back(&all).or(takes_back(after_leads(&all))).is_some() || sets_anew(&said) {
         out.push(Told::TakenBack);
     }
     // A polite request behind a statement asks nothing about it.

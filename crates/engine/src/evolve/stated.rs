@@ -193,6 +193,13 @@ pub(super) fn core(part: &[Word], text: &str, next: Option<&[Word]>) -> Option<C
         },
     };
     let (subject_words, behind) = (&said[..verb], &said[from..]);
+    // "All others use RTSP" is about what another sentence names.
+    if subject_words
+        .iter()
+        .any(|w| words!("others former latter rest übrigen anderen erstere letztere").has_hash(w.hash))
+    {
+        return None;
+    }
     if names_a_detail(subject_words, text)
         || listed!("pointing").stand(subject_words) && !we && there.is_none() && front_we(&said).is_none()
     {

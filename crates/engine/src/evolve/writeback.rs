@@ -23,15 +23,16 @@ use crate::review::supersession::CurrentMemories;
 use crate::scope::CandidateNo;
 use crate::skill;
 use crate::title::{flush_id, wordless};
-use crate::tree::TreeLock;
 use crate::tree::file_table::{self, Entry, Kind};
 use crate::tree::journal::{Act, Step, hex};
 use crate::tree::provenance::{Origin, Provenance};
+use crate::tree::{AssistantHome, TreeLock};
 
 /// Minimum confidence of a project's fact that is written as a memory; below, it is proposed (R11.3).
 pub const WRITTEN_FROM: f64 = 0.82;
 
-/// Maximum number of proposals and memories made in a project per day: people stop reading queues that grow.
+/// Maximum number of proposals made per day, in all projects together, and of proposals and memories in one project:
+/// people stop reading queues that grow.
 pub const A_DAY: usize = 8;
 
 /// Maximum number of waiting proposals in a project, as many as in two days: no more are made until a person decides.
@@ -195,67 +196,107 @@ enum Turn {
     Later,
 }
 
-/// Chooses the next step for the waiting candidates of each project, best first. Also returns how many keep waiting.
+/// The candidates of one project while the next steps are chosen.
+struct Project<'r> {
+    scope: Scope,
+    /// Those that wait, best first.
+    waiting: std::vec::IntoIter<&'r Row>,
+    /// Number of proposals and memories that may still be made today.
+    left: usize,
+    /// Number of proposals that may still wait for a person.
+    places: usize,
+    known: Option<Known>,
+}
+
+/// Chooses the next step for the waiting candidates: best first in each project, and the projects take turns, because
+/// all of them share a day's proposals. Also returns how many keep waiting.
 fn choose(lock: &TreeLock, rows: &[Row]) -> Result<(Vec<(Row, Turn)>, u64)> {
     let at = lock.at;
     let memories = CurrentMemories::read(at)?;
     let today = at.day_of(at.ledger.now());
-    let mut by_workspace: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
-    for row in rows {
-        by_workspace.entry(&row.workspace).or_default().push(row);
+    let of_today = |r: &&Row| r.item.is_some() && r.run_at.is_some_and(|run| at.day_of(run) == today);
+    let mut proposals =
+        A_DAY.saturating_sub(rows.iter().filter(of_today).filter(|r| r.state != State::Written).count());
+    let mut projects: Vec<Project> = Vec::new();
+    for (workspace, rows) in by_workspace(rows) {
+        let open = rows.iter().filter(|r| r.state == State::Proposed).count();
+        projects.push(Project {
+            scope: Scope::Workspace(workspace.to_owned()),
+            left: A_DAY.saturating_sub(rows.iter().copied().filter(of_today).count()),
+            places: WAITING.saturating_sub(open),
+            waiting: best_first(at, rows)?.into_iter(),
+            known: None,
+        });
     }
     let (mut chosen, mut waiting) = (Vec::new(), 0);
-    for (workspace, mut rows) in by_workspace {
-        // Among equal candidates, those from more important chunks come first.
-        let weight: HashMap<&str, u8> = at.read(|tx| {
-            let mut out = HashMap::new();
-            for row in rows.iter().filter(|r| r.state == State::Waiting) {
-                for e in &row.candidate.evidence {
-                    let found = judge::of_turn(tx, at.agent_no, e.turn)?.map_or(0, |j| j.importance);
-                    let best: &mut u8 = out.entry(row.candidate.key.as_str()).or_default();
-                    *best = found.max(*best);
+    while !projects.is_empty() {
+        let mut going_on = Vec::new();
+        for mut project in projects {
+            let mut made = false;
+            while !made && let Some(row) = project.waiting.next() {
+                if project.left == 0 {
+                    waiting += 1;
+                    continue;
+                }
+                let known = match &mut project.known {
+                    Some(known) => known,
+                    none => none.insert(Known::read(lock, &project.scope)?),
+                };
+                let turn = turn_of(lock, &memories, known, &project.scope, &row.candidate)?;
+                match &turn {
+                    Turn::Propose(_) if project.places == 0 || proposals == 0 => waiting += 1,
+                    Turn::Later => waiting += 1,
+                    Turn::Write | Turn::Propose(_) => {
+                        let proposed = usize::from(matches!(turn, Turn::Propose(_)));
+                        project.left -= 1;
+                        project.places -= proposed;
+                        proposals -= proposed;
+                        known.said.push(Gist::of(&row.candidate.text));
+                        chosen.push((row.clone(), turn));
+                        made = true;
+                    }
+                    Turn::Settled(_) => chosen.push((row.clone(), turn)),
                 }
             }
-            Ok(out)
-        })?;
-        let weight = |r: &Row| weight.get(r.candidate.key.as_str()).copied().unwrap_or(0);
-        // A finding without a model is surer than a model's word for it.
-        let order = |r: &Row| {
-            let c = &r.candidate;
-            ((c.confidence * 100.0) as i64, c.model.is_none(), c.sessions, weight(r), c.at)
-        };
-        rows.sort_by(|a, b| order(b).cmp(&order(a)).then_with(|| a.candidate.key.cmp(&b.candidate.key)));
-        let scope = Scope::Workspace(workspace.to_owned());
-        let of_today =
-            rows.iter().filter(|r| r.item.is_some() && r.run_at.is_some_and(|run| at.day_of(run) == today)).count();
-        let open = rows.iter().filter(|r| r.state == State::Proposed).count();
-        let mut left = A_DAY.saturating_sub(of_today);
-        let mut places = WAITING.saturating_sub(open);
-        let mut known = None;
-        for row in rows.iter().filter(|r| r.state == State::Waiting) {
-            if left == 0 {
-                waiting += 1;
-                continue;
-            }
-            let known = match &mut known {
-                Some(known) => known,
-                none => none.insert(Known::read(lock, &scope)?),
-            };
-            let turn = turn_of(lock, &memories, known, &scope, &row.candidate)?;
-            match &turn {
-                Turn::Propose(_) if places == 0 => waiting += 1,
-                Turn::Later => waiting += 1,
-                Turn::Write | Turn::Propose(_) => {
-                    left -= 1;
-                    places -= usize::from(matches!(turn, Turn::Propose(_)));
-                    known.said.push(Gist::of(&row.candidate.text));
-                    chosen.push(((*row).clone(), turn));
-                }
-                Turn::Settled(_) => chosen.push(((*row).clone(), turn)),
+            if made {
+                going_on.push(project);
             }
         }
+        projects = going_on;
     }
     Ok((chosen, waiting))
+}
+
+fn by_workspace(rows: &[Row]) -> BTreeMap<&str, Vec<&Row>> {
+    let mut out: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
+    for row in rows {
+        out.entry(&row.workspace).or_default().push(row);
+    }
+    out
+}
+
+/// Returns the waiting candidates of a project, best first; among equal ones, those from more important chunks.
+fn best_first<'r>(at: &AssistantHome, mut rows: Vec<&'r Row>) -> Result<Vec<&'r Row>> {
+    rows.retain(|r| r.state == State::Waiting);
+    let weight: HashMap<&str, u8> = at.read(|tx| {
+        let mut out = HashMap::new();
+        for row in &rows {
+            for e in &row.candidate.evidence {
+                let found = judge::of_turn(tx, at.agent_no, e.turn)?.map_or(0, |j| j.importance);
+                let best: &mut u8 = out.entry(row.candidate.key.as_str()).or_default();
+                *best = found.max(*best);
+            }
+        }
+        Ok(out)
+    })?;
+    let weight = |r: &Row| weight.get(r.candidate.key.as_str()).copied().unwrap_or(0);
+    // A finding without a model is surer than a model's word for it.
+    let order = |r: &Row| {
+        let c = &r.candidate;
+        ((c.confidence * 100.0) as i64, c.model.is_none(), c.sessions, weight(r), c.at)
+    };
+    rows.sort_by(|a, b| order(b).cmp(&order(a)).then_with(|| a.candidate.key.cmp(&b.candidate.key)));
+    Ok(rows)
 }
 
 fn turn_of(lock: &TreeLock, memories: &CurrentMemories, known: &Known, scope: &Scope, c: &Candidate) -> Result<Turn> {

@@ -46,7 +46,7 @@ use crate::redact::redact;
 use crate::render::{self, Occasion, Refreshed};
 use crate::scope::{AgentNo, NodeId, SessionNo, TurnId};
 use crate::transcript::prepare::OriginForm;
-use crate::tree::file_table::Entry;
+use crate::tree::file_table::{self, Entry};
 use crate::tree::journal::{Act, Step, hex};
 use crate::tree::{AssistantHome, TreeLock};
 
@@ -367,6 +367,11 @@ pub fn unfinished(ledger: &Ledger) -> Result<Vec<AgentNo>> {
     })
 }
 
+/// Whether the words of a forget may still stand outside the ledger.
+pub fn is_unfinished(tx: &Read) -> Result<bool> {
+    Ok(tx.prepare_cached("SELECT 1 FROM meta WHERE key >= ?1 AND key < ?1 || '~'")?.exists([PENDING])?)
+}
+
 /// Removes forgotten words from everything beside the ledger's rows: files of an interrupted act, rendered pages, the
 /// index, copies, unused pages and logs. Idempotent; one process at a time. After an error another command tries again:
 /// the next one, or, with `pause`, one in ten minutes. Returns what happened to the pages.
@@ -379,6 +384,10 @@ pub fn finish(at: &AssistantHome, index: Option<&mut Index>, pause: bool) -> Res
         Ok(_) => {
             // Another forget may have set a newer value meanwhile; that forget is still to be finished.
             at.write("transcript.forgotten", |tx| {
+                // The files are gone by now; their names and ids are made of their words.
+                inject::forget_unknown(tx, at.agent_no)?;
+                file_table::forget_unlisted_revisions(tx, at.agent_no)?;
+                tx.seal_anew();
                 tx.execute("DELETE FROM meta WHERE key = ?1", [IN_INDEX])?;
                 Ok(tx.execute("DELETE FROM meta WHERE key = ?1 AND value = ?2", [&key, &asked]).map(drop)?)
             })?;
@@ -568,5 +577,9 @@ fn backups(at: &AssistantHome) -> Result<Vec<PathBuf>> {
 /// Forgets memory leaves, all or none, together with the contexts programs were given. Returns the paths of other files
 /// that were removed with them. The words stay in the conversations the leaves came from.
 pub fn leaves(lock: &TreeLock, entries: &[Entry]) -> Result<Vec<String>> {
-    memory::forget::forget(lock, entries, |tx| inject::forget_given(tx, lock.at.agent_no))
+    let agent_no = lock.at.agent_no;
+    memory::forget::forget(lock, entries, |tx| {
+        inject::forget_given(tx, agent_no)?;
+        inject::forget_items(tx, agent_no, entries.iter().filter_map(|e| e.item.as_deref()))
+    })
 }

@@ -80,20 +80,22 @@ pub fn scope_token(kind: char, value: &str) -> String {
     format!("xq{kind}{value}")
 }
 
-/// Stores the rows of a turn and returns how many there are.
-pub(super) fn insert(conn: &Connection, doc: &Doc, stored: &mut Stored) -> Result<i64> {
-    word_parts::insert(conn, doc, stored)?;
-    let mut scope = format!(
-        "{} {} {} {}",
+/// Returns the tokens of a turn that limit a search.
+pub(super) fn scope_of(doc: &Doc) -> Vec<String> {
+    let mut scope = vec![
         scope_token('s', &doc.session_no.to_string()),
         scope_token('h', doc.harness),
         scope_token('r', role_name(doc.role)),
-        scope_token('k', kind_name(doc.kind))
-    );
-    if let Some(no) = doc.workspace_no {
-        scope.push(' ');
-        scope.push_str(&scope_token('w', &no.to_string()));
-    }
+        scope_token('k', kind_name(doc.kind)),
+    ];
+    scope.extend(doc.workspace_no.map(|no| scope_token('w', &no.to_string())));
+    scope
+}
+
+/// Stores the rows of a turn and returns how many there are.
+pub(super) fn insert(conn: &Connection, doc: &Doc, stored: &mut Stored) -> Result<i64> {
+    word_parts::insert(conn, doc, stored)?;
+    let scope = scope_of(doc).join(" ");
     let head = head(doc);
     let mut statement = conn.prepare_cached("INSERT INTO fts (rowid, text, scope) VALUES (?1, ?2, ?3)")?;
     let mut rows = 0i64;

@@ -109,7 +109,7 @@ impl Index {
                     }
                     for (part, text) in (0i64..).zip(rows::parts(doc.text)) {
                         let row = RowId { agent_no: doc.agent_no, turn_no: doc.turn_no.0, part }.pack();
-                        if !copies.has(self, "fts", row, &fold(text))? {
+                        if !copies.has(self, "fts", row, &fold(text))? || !self.has_scope(doc, row)? {
                             unlike.push(doc.turn_no);
                             break;
                         }
@@ -124,6 +124,13 @@ impl Index {
             };
         }
         Ok(said("turns", looked, unlike.iter().map(ToString::to_string).collect()))
+    }
+
+    /// Whether a row has all tokens that limit a search to its turn's session, role and so on.
+    fn has_scope(&self, doc: &rows::Doc, row: i64) -> Result<bool> {
+        let tokens: Vec<String> = rows::scope_of(doc).iter().map(|token| format!("scope : {token}")).collect();
+        let mut has = self.conn.prepare_cached("SELECT 1 FROM fts WHERE fts MATCH ?1 AND rowid = ?2")?;
+        Ok(has.exists(params![tokens.join(" AND "), row])?)
     }
 
     fn nodes_unlike(&self, ledger: &Ledger, copies: &Copies, all: bool) -> Result<Vec<String>> {

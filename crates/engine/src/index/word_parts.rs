@@ -15,6 +15,7 @@ use super::rows::{Doc, RowId};
 use crate::error::Result;
 use crate::event::TurnKind;
 use crate::scope::AgentNo;
+use crate::text::indexed::fold;
 use crate::text::words::{humps, runs};
 
 pub(super) const SCHEMA: &str = "CREATE TABLE word_parts (
@@ -143,7 +144,8 @@ impl Index {
                 false => word.clone(),
             };
             let (first, last) = RowId::range(agent_no, 0, i64::MAX);
-            if !has.exists(params![format!("text : \"{}\"", whole.replace('"', "\"\"")), first, last])? {
+            // The index has scripts without spaces in single characters.
+            if !has.exists(params![format!("text : \"{}\"", fold(&whole).replace('"', "\"\"")), first, last])? {
                 gone.push((agent_no, part, word));
             }
         }

@@ -135,6 +135,25 @@ fn last_in_both(tx: &Read, fork: SessionNo, parent: SessionNo) -> Result<Option<
     Ok(last(fork, parent)?.max(last(parent, fork)?))
 }
 
+/// Removes these items from what was given: their ids are made of their words.
+pub(crate) fn forget_items<'i>(tx: &Write, agent_no: AgentNo, items: impl Iterator<Item = &'i str>) -> Result<()> {
+    let mut delete = tx.prepare_cached("DELETE FROM injected_items WHERE agent_no = ?1 AND item = ?2")?;
+    for item in items {
+        delete.execute(params![agent_no, item])?;
+    }
+    Ok(())
+}
+
+/// Does the same with all items of files that no longer exist.
+pub(crate) fn forget_unknown(tx: &Write, agent_no: AgentNo) -> Result<()> {
+    tx.execute(
+        "DELETE FROM injected_items WHERE agent_no = ?1 AND substr(item, 1, 2) IN ('l:', 'p:', 'm:', 'a:')
+           AND item NOT IN (SELECT item FROM catalogue WHERE agent_no = ?1 AND item IS NOT NULL)",
+        [agent_no],
+    )?;
+    Ok(())
+}
+
 /// Records that these items were given.
 pub(super) fn note(
     tx: &Write,

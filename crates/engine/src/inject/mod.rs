@@ -13,6 +13,7 @@ mod parts;
 mod print;
 mod record;
 
+pub(crate) use held::{forget_items, forget_unknown};
 pub(crate) use record::forget as forget_given;
 
 use serde_json::{Value, json};

@@ -135,7 +135,8 @@ impl Instance {
             return Err(e);
         }
         // Opening for writing can fail where reading would work, such as on a full disk.
-        match Instance::whole(home, options.clone(), false).and_then(Instance::finished) {
+        let finished = |instance: Instance| if check { Ok(instance) } else { instance.finished() };
+        match Instance::whole(home, options.clone(), false).and_then(finished) {
             Err(e) if e.kind() == ErrorKind::Machine => {
                 let home = Home::open_with(root, &options.home)?;
                 Instance::whole(home, options, true).map_err(|_| if check { of_its_schema(e, &path) } else { e })

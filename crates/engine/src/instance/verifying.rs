@@ -6,6 +6,7 @@ use super::Instance;
 use super::indexes::BUSY;
 use super::listener::{Progress, Task};
 use crate::error::{ErrorKind, Result};
+use crate::forget;
 use crate::home::layout;
 use crate::index::Index;
 use crate::next_step::worded;
@@ -37,7 +38,7 @@ impl Instance {
         })
     }
 
-    /// Recomputes every digest, chain and reference, with progress, and repairs nothing. The number of records set
+    /// Recomputes every digest, chain and reference, with progress, and changes nothing. The number of records set
     /// aside is that of `agent`. `full`: the vectors of all turns are made again and compared, not only a sample.
     pub fn verify(&self, agent: &AgentId, actor: &str, full: bool) -> Result<VerifyReport> {
         let started = Instant::now();
@@ -70,6 +71,13 @@ impl Instance {
                  checked: ⟨restore --from⟩ puts back a backup",
                 &crate::clock::rfc3339(at)[..10]
             )));
+        }
+        if self.ledger.read(forget::is_unfinished).unwrap_or_default() {
+            notes.push(
+                "a forget is not finished: its words may still stand in pages, the index, logs and backups; the next \
+                 command that is no check does the rest"
+                    .to_owned(),
+            );
         }
         match unless_damaged(anchored, &mut report)? {
             None | Some(Anchored::Found) => {}

@@ -35,7 +35,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-use rusqlite::{CachedStatement, Connection, OpenFlags, Params, Row, Statement};
+use rusqlite::{CachedStatement, Connection, OpenFlags, OptionalExtension, Params, Row, Statement};
 
 use crate::clock::{Clock, Millis};
 use crate::error::{Error, ErrorKind, Result};
@@ -198,7 +198,12 @@ impl Ledger {
                 let _ = conn.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
             }
         }
-        let id: String = conn.query_row("SELECT value FROM meta WHERE key = 'ledger_id'", [], |r| r.get(0))?;
+        let id: Option<String> =
+            conn.query_row("SELECT value FROM meta WHERE key = 'ledger_id'", [], |r| r.get(0)).optional()?;
+        let id = id.ok_or_else(|| {
+            Error::new(ErrorKind::Damaged, "the ledger has lost its own id (row ledger_id of the table meta)")
+                .hint("restore a backup into a new home: ⟨restore⟩")
+        })?;
         let is_small = how == Open::Full && page_size::is_small(&conn)?;
         let seals = seal::Seals::default();
         let taken_back = seals.clone();
@@ -262,7 +267,6 @@ impl Ledger {
 
     /// Returns when this ledger was made in place of an earlier one of the same home.
     pub fn made_anew(&self) -> Result<Option<Millis>> {
-        use rusqlite::OptionalExtension;
         self.read(|tx| {
             let at = tx.query_row("SELECT value FROM meta WHERE key = 'made_anew'", [], |r| r.get::<_, String>(0));
             Ok(at.optional()?.and_then(|text| text.parse().ok()))

@@ -165,6 +165,8 @@ fn announced_by(name: &[u8]) -> Option<Name> {
         "encryptionkey",
         "signingkey",
         "masterkey",
+        "adminkey",
+        "clientkeydata",
         "authkey",
         "rolekey",
         "storagekey",

@@ -730,8 +730,16 @@ fn url_password(scan: &mut Scan, at: usize) -> Option<usize> {
 }
 
 /// Beginnings of the addresses of webhooks. The second one of Office was used until 2021.
-const WEBHOOKS: [&str; 4] =
-    ["hooks.slack.com/", "webhook.office.com/", "outlook.office.com/webhook/", "hooks.zapier.com/"];
+const WEBHOOKS: [&str; 8] = [
+    "hooks.slack.com/",
+    "webhook.office.com/",
+    "outlook.office.com/webhook/",
+    "hooks.zapier.com/",
+    "hook.eu1.make.com/",
+    "hook.eu2.make.com/",
+    "hook.us1.make.com/",
+    "hook.us2.make.com/",
+];
 
 /// Reads the path of a webhook URL: anyone who knows it can post there.
 fn webhook(scan: &mut Scan, at: usize) -> Option<usize> {

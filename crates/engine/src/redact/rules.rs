@@ -8,7 +8,7 @@ use super::families::{ANY, Family, Kind, Look, alnum, base64, dashed, dollars, d
 use super::is_word;
 
 /// Rules that match at the same position run in this order.
-pub(super) const TOKENS: [Family; 93] = [
+pub(super) const TOKENS: [Family; 98] = [
     token(
         Kind::AwsKey,
         &["AKIA", "ASIA", "ABIA", "ACCA"],
@@ -74,6 +74,7 @@ pub(super) const TOKENS: [Family; 93] = [
         "docs.stripe.com/keys",
     ),
     token(Kind::AnthropicKey, &["sk-ant-"], is_word, 20, ANY, Look::Mixed, "gitleaks anthropic-api-key"),
+    token(Kind::ApiKey, &["sk-lf-"], dashed, 36, 36, Look::Mixed, "langfuse.com/docs"),
     token(Kind::OpenAiKey, &["sk-"], is_word, 20, ANY, Look::Unbroken, "gitleaks openai-api-key"),
     token(Kind::GoogleKey, &["AIza"], is_word, 35, 35, Look::Mixed, "gitleaks gcp-api-key"),
     token(
@@ -209,7 +210,7 @@ pub(super) const TOKENS: [Family; 93] = [
         Look::Mixed,
         "gitleaks doppler-api-token",
     ),
-    token(Kind::AtlassianToken, &["ATATT3x"], base64, 60, ANY, Look::Mixed, "gitleaks atlassian-api-token"),
+    token(Kind::AtlassianToken, &["ATATT3x", "ATCTT3x"], base64, 60, ANY, Look::Mixed, "gitleaks atlassian-api-token"),
     token(Kind::TailscaleKey, &["tskey-"], is_word, 20, ANY, Look::Unbroken, "tailscale.com/kb/1277/key-prefixes"),
     token(Kind::PulumiToken, &["pul-"], hex, 40, 40, Look::Mixed, "gitleaks pulumi-api-token"),
     token(Kind::ArtifactoryToken, &["AKCp"], alnum, 60, 80, Look::Mixed, "gitleaks artifactory-api-key"),
@@ -323,6 +324,31 @@ pub(super) const TOKENS: [Family; 93] = [
         ANY,
         Look::Mixed,
         "vercel.com/docs/vercel-blob/using-blob-sdk",
+    ),
+    token(
+        Kind::VercelToken,
+        &["vcp_", "vci_", "vca_", "vcr_", "vck_"],
+        alnum,
+        24,
+        ANY,
+        Look::Mixed,
+        "vercel.com/changelog/new-token-formats-and-secret-scanning",
+    ),
+    token(Kind::ApiKey, &["csk-"], alnum, 40, 60, Look::Mixed, "inference-docs.cerebras.ai"),
+    token(Kind::ApiKey, &["fw_"], alnum, 22, 32, Look::Mixed, "docs.fireworks.ai"),
+    token(
+        Kind::PrivateKey,
+        &[
+            "LS0tLS1CRUdJTiBSU0EgUFJJVkFURS",
+            "LS0tLS1CRUdJTiBQUklWQVRFIEtFW",
+            "LS0tLS1CRUdJTiBFQyBQUklWQVRF",
+            "LS0tLS1CRUdJTiBPUEVOU1NIIFBSSVZBV",
+        ],
+        base64,
+        60,
+        ANY,
+        Look::Mixed,
+        "kubernetes.io/docs/reference/config-api/kubeconfig.v1",
     ),
     token(Kind::JinaKey, &["jina_"], alnum, 48, 64, Look::Mixed, "jina.ai/embeddings"),
     token(Kind::FirecrawlKey, &["fc-"], hex, 32, 32, Look::Mixed, "docs.firecrawl.dev"),

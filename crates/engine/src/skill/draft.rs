@@ -61,12 +61,16 @@ impl Draft {
     pub fn description(&self) -> String {
         let steps: Vec<String> = self.steps.iter().map(|s| marked(s)).collect();
         let what = self.name.split('-').next().unwrap_or("procedure");
-        let text = format!(
-            "The {what} procedure of {}: {}, in this order. Use when asked to {what} {} or to do one of these steps.",
-            self.project,
-            steps.join(", "),
-            self.project,
-        );
+        let (project, steps) = (&self.project, steps.join(", "));
+        let text = match what {
+            "procedure" => {
+                format!("A procedure of {project}: {steps}, in this order. Use when one of these steps is asked for.")
+            }
+            what => format!(
+                "The {what} procedure of {project}: {steps}, in this order. Use when asked to {what} {project} or to do one of \
+                 these steps."
+            ),
+        };
         match text.char_indices().nth(LONGEST_DESCRIPTION - 1) {
             Some((at, _)) => format!("{}…", &text[..at]),
             None => text,

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::scope::{SessionNo, TurnId};
+use crate::text::patterns::words;
 
 /// The beginning of a step that is no part of a procedure, but is named where it is missing.
 pub const LEFT_OUT: &str = "(left out: ";
@@ -63,33 +64,52 @@ pub struct Mined {
     pub evidence: Vec<(SessionNo, Vec<TurnId>)>,
 }
 
-/// Words for actions that affect the world outside the project's folder, or its history. Steps without such an action
-/// are ordinary work on code, not a procedure.
-const DEEDS: [&str; 18] = [
-    "push",
-    "tag",
-    "publish",
-    "deploy",
-    "release",
-    "migrate",
-    "migration",
-    "upgrade",
-    "version",
-    "bump",
-    "upload",
-    "apply",
-    "rollout",
-    "seed",
-    "restore",
-    "backup",
-    "rotate",
-    "dist",
+/// Words for actions that affect the world outside the project's folder, or its history: the action, and words of
+/// commands and of people's scripts that mean it. Steps without such an action are ordinary work on code, unless they
+/// are jobs of the project itself ([`is_own_job`]).
+const DEEDS: [(&str, &[&str]); 18] = [
+    ("push", &["push"]),
+    ("tag", &["tag"]),
+    ("publish", &["publish", "veröffentlichen", "veroeffentlichen", "publier", "publicar", "pubblica", "发布"]),
+    (
+        "deploy",
+        &["deploy", "ausliefern", "ausrollen", "déployer", "deployer", "livrer", "desplegar", "implantar", "部署"],
+    ),
+    ("release", &["release", "rilascia"]),
+    ("migrate", &["migrate", "migrieren", "migrer", "migrar"]),
+    ("migration", &["migration"]),
+    ("upgrade", &["upgrade"]),
+    ("version", &["version"]),
+    ("bump", &["bump"]),
+    ("upload", &["upload", "hochladen", "subir"]),
+    ("apply", &["apply"]),
+    ("rollout", &["rollout"]),
+    ("seed", &["seed"]),
+    ("restore", &["restore", "wiederherstellen", "restaurer", "restaurar"]),
+    ("backup", &["backup", "sichern", "sauvegarder", "sauvegarde", "respaldar", "respaldo"]),
+    ("rotate", &["rotate"]),
+    ("dist", &["dist"]),
 ];
 
-/// Returns the word of a step that names such an action, if it has one.
+/// Returns the action of a step, if it has such a word.
 pub fn deed(step: &str) -> Option<&'static str> {
     let parts: Vec<&str> = step.split([' ', '/', ':', '-', '_', '.']).collect();
-    DEEDS.into_iter().find(|deed| parts.contains(deed))
+    DEEDS.into_iter().find(|(_, words)| words.iter().any(|w| parts.contains(w))).map(|(deed, _)| deed)
+}
+
+/// Whether a step runs a script or a task of the project itself that is no check: two such steps in one order are a
+/// procedure, whatever they are called.
+fn is_own_job(step: &str) -> bool {
+    let mut words = step.split(' ').skip_while(|w| words!("python python3 node bash sh ruby uv run poetry").has(w));
+    let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let is_script = first.contains('/') && !first.starts_with(['/', '~', '<']) && !first.contains("node_modules");
+    let is_task = words!("make just task rake invoke inv nox mage").has(first) && !second.is_empty();
+    let checks = |w: &str| {
+        let parts = || w.split(['-', '_', ':', '.', '/']);
+        parts()
+            .any(|p| words!("test tests lint fmt format check checks ci build types dev start run serve clean").has(p))
+    };
+    (is_script || is_task) && !checks(first) && !checks(second)
 }
 
 /// Returns the procedures of a project, the longest and most frequent first.
@@ -170,7 +190,8 @@ fn note<'s>(found: &mut BTreeMap<Vec<&'s str>, Noted>, no: SessionNo, steps: &'s
     let texts: Vec<&str> = window.iter().map(|at| steps[*at].text.as_str()).collect();
     let distinct: BTreeSet<&str> = texts.iter().copied().collect();
     // Repeating the same few steps is ordinary work, not a procedure.
-    if distinct.len() < texts.len() || !texts.iter().any(|t| deed(t).is_some()) {
+    let is_work = !texts.iter().any(|t| deed(t).is_some()) && texts.iter().filter(|t| is_own_job(t)).count() < 2;
+    if distinct.len() < texts.len() || is_work {
         return;
     }
     let noted = found.entry(texts.clone()).or_insert_with(|| Noted {
@@ -223,6 +244,11 @@ mod tests {
         let found = shown(&[session(1, &release), session(2, &noisy), session(3, &release)]);
         assert_eq!(found, ["just ci > python bump.py <version> > git tag <version> > git push --tags (3/3)"]);
         assert!(shown(&[session(1, &release), session(2, &release)]).is_empty(), "two sessions are not enough");
+        let by_script = ["make prüfen", "./skripte/ausliefern.sh", "curl localhost"];
+        let own = ["just manifest", "python tools/stamp.py <number>", "./scripts/pack.sh <path>"];
+        for steps in [by_script, own] {
+            assert_eq!(shown(&[1, 2, 3].map(|n| session(n, &steps))).len(), 1, "{steps:?}");
+        }
     }
 
     #[test]

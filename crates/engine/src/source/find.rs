@@ -21,8 +21,7 @@ pub fn is_a_file_of_its_own(path: &Path) -> Result<()> {
 }
 
 /// Returns the files below `root` that `claims` accepts, sorted by time of change, so that originals come before their
-/// copies. Symbolic links are not followed: links to folders are skipped, links to files and files with a second hard
-/// link are errors. Files that vanish meanwhile are skipped; entries that cannot be read are returned as errors.
+/// copies. Symbolic links are not followed: they are errors, and so are files with a second hard link. Files that vanish meanwhile are skipped; entries that cannot be read are returned as errors.
 pub fn find(root: &Path, claims: &dyn Fn(&Path) -> bool) -> (Vec<PathBuf>, Vec<Error>) {
     /// Deeper than any program's folders; bounds the walk in a loop of bind mounts.
     const MAX_DEPTH: usize = 12;
@@ -45,6 +44,9 @@ pub fn find(root: &Path, claims: &dyn Fn(&Path) -> bool) -> (Vec<PathBuf>, Vec<E
                 if depth < MAX_DEPTH {
                     folders.push((path, depth + 1));
                 }
+            } else if kind.is_symlink() && path.is_dir() {
+                let what = format!("{} is a symbolic link to a folder, which is not followed", path.display());
+                errors.push(Error::refused(what).hint("import what it leads to by its own name: ⟨import PATH⟩"));
             } else if claims(&path) {
                 match is_a_file_of_its_own(&path) {
                     Ok(()) => {}
@@ -77,13 +79,15 @@ mod tests {
         std::os::unix::fs::symlink(&secret, root.join("linked.jsonl")).unwrap();
         std::os::unix::fs::symlink(dir.path().join("gone"), root.join("dangling.jsonl")).unwrap();
         std::fs::hard_link(&secret, root.join("second.jsonl")).unwrap();
+        std::os::unix::fs::symlink(dir.path(), root.join("folder")).unwrap();
         let (found, errors) = find(&root, &|path| path.extension().is_some());
         assert_eq!(found, [root.join("own.jsonl")]);
         let mut errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
         errors.sort();
-        assert_eq!(errors.len(), 3, "{errors:?}");
+        assert_eq!(errors.len(), 4, "{errors:?}");
         assert!(errors[0].contains("dangling.jsonl is a symbolic link"), "{errors:?}");
-        assert!(errors[1].contains("linked.jsonl is a symbolic link"), "{errors:?}");
-        assert!(errors[2].contains("second.jsonl has a second hard link"), "{errors:?}");
+        assert!(errors[1].contains("folder is a symbolic link to a folder"), "{errors:?}");
+        assert!(errors[2].contains("linked.jsonl is a symbolic link"), "{errors:?}");
+        assert!(errors[3].contains("second.jsonl has a second hard link"), "{errors:?}");
     }
 }

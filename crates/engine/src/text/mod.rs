@@ -11,6 +11,7 @@
 
 pub mod blocks;
 pub mod borrowed;
+pub mod denial;
 pub mod headings;
 pub mod indexed;
 pub mod language;

@@ -484,6 +484,16 @@ pub(crate) fn forget(tx: &Write, agent_no: AgentNo, path: &str) -> Result<()> {
     Ok(())
 }
 
+/// Deletes the revisions of paths that the file table does not have under any state.
+pub(crate) fn forget_unlisted_revisions(tx: &Write, agent_no: AgentNo) -> Result<()> {
+    tx.prepare_cached(
+        "DELETE FROM file_revisions WHERE agent_no = ?1
+           AND path NOT IN (SELECT path FROM catalogue WHERE agent_no = ?1)",
+    )?
+    .execute([agent_no])?;
+    Ok(())
+}
+
 /// Does the same as [`forget`] for every path an item once had.
 pub(crate) fn forget_gone(tx: &Write, agent_no: AgentNo, item: &str) -> Result<()> {
     let mut statement =

@@ -163,7 +163,7 @@ pub(crate) fn unsound(tx: &Read) -> Result<Vec<String>> {
 
 /// Whether the bytes of a file have nothing to read: they are blank, or no text, as a full disk or a loss of power leaves
 /// them.
-pub(super) fn is_blank(bytes: &[u8]) -> bool {
+pub(crate) fn is_blank(bytes: &[u8]) -> bool {
     bytes.contains(&0) || std::str::from_utf8(bytes).map_or(true, |text| text.trim().is_empty())
 }
 

@@ -14,7 +14,7 @@ use crate::tree::{AssistantHome, LARGEST_FILE, journal, restore, scan};
 
 /// Checks one agent's files without a scan, so that nothing is changed. Files that people edited or added since the
 /// last command are no finding, except in a home that cannot be written (`read_only`), where no command ever reads such
-/// edits. A file that is gone is reported together with the command that restores it.
+/// edits. A file that is gone or was emptied is reported together with the command that restores it.
 pub fn files(at: &AssistantHome, index: Option<&Index>, read_only: bool, report: &mut Report) -> Result<()> {
     let rows = at.read(|tx| file_table::all(tx, at.agent_no))?;
     for entry in &rows {
@@ -74,6 +74,11 @@ pub fn words(at: &AssistantHome, index: &Index, all: bool, report: &mut Report) 
 fn against_row(at: &AssistantHome, entry: &Entry, read_only: bool) -> Result<Option<String>> {
     Ok(match at.files.read_with_stamp(&entry.path, LARGEST_FILE) {
         Ok(Some((bytes, _))) if home::digest(&bytes) == entry.digest => None,
+        Ok(Some((bytes, _)))
+            if restore::is_blank(&bytes) && at.read(|tx| restore::has_copy(tx, at.agent_no, &entry.path))? =>
+        {
+            Some(format!("was emptied, or is no text any more; a copy is kept: ⟨restore {}⟩", entry.path))
+        }
         Ok(Some(_)) => read_only.then(|| "has changed since it was last looked at".into()),
         Ok(None) => Some(gone(at, entry)?),
         Err(e) if e.kind() == ErrorKind::NotFound => Some(gone(at, entry)?),

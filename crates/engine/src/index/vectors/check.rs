@@ -22,14 +22,19 @@ const AT_ONCE: usize = 64;
 const ROUNDING: i16 = 2;
 
 impl Index {
-    /// Reports vectors of turns that do not fit their texts. `all`: checks every turn, whatever it costs; otherwise
-    /// only a sample, and none if the model is not in this process.
+    /// Reports vectors of turns that do not fit their texts, and blocks that a search would not look into. `all`: checks
+    /// every turn, whatever it costs; otherwise only a sample, and none if the model is not in this process.
     pub fn vectors_unlike_texts(&self, ledger: &Ledger, all: bool) -> Result<Vec<String>> {
         let Some(embedder) = self.embedder.clone().filter(|e| all || e.is_quick()) else { return Ok(Vec::new()) };
         if stored_model(&self.conn)?.as_deref() != Some(&super::fill::name_of(embedder.as_ref())) {
             return Ok(Vec::new());
         }
         let Some(store) = Store::of(&self.conn)? else { return Ok(Vec::new()) };
+        let unlisted = if all { store.unlisted_blocks()? } else { 0 };
+        if unlisted > 0 {
+            let what = format!("{unlisted} blocks of vectors are not listed for their sessions and threads");
+            return Ok(vec![format!("{what}; a search by meaning in one of these misses them")]);
+        }
         let mut statement = self.conn.prepare("SELECT DISTINCT agent_no FROM vector_sets WHERE sort = 0")?;
         let agents: Vec<AgentNo> = statement.query_map([], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
         let (mut unlike, mut looked) = (BTreeSet::new(), 0);

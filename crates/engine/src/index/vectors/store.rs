@@ -278,6 +278,26 @@ impl<'c> Store<'c> {
         Ok(())
     }
 
+    /// Returns the number of blocks that are not listed for every group they have vectors of.
+    pub(super) fn unlisted_blocks(&self) -> Result<usize> {
+        let mut blocks = self.conn.prepare_cached("SELECT block, keys FROM vector_codes")?;
+        let mut lists = self.conn.prepare_cached("SELECT 1 FROM vector_groups WHERE group_no = ?1 AND block = ?2")?;
+        let (mut rows, mut unlisted) = (blocks.query([])?, 0);
+        while let Some(r) = rows.next()? {
+            let (block, keys): (i64, Vec<u8>) = (r.get(0)?, r.get(1)?);
+            let mut groups: Vec<u32> = keys.chunks_exact(KEY_BYTES).map(|key| Key::unpack(key).group).collect();
+            groups.sort_unstable();
+            groups.dedup();
+            for group in groups {
+                if !lists.exists([i64::from(group), block])? {
+                    unlisted += 1;
+                    break;
+                }
+            }
+        }
+        Ok(unlisted)
+    }
+
     /// Returns the blocks of sets that may contain vectors of these groups, ascending.
     pub(super) fn blocks_of(&self, groups: &[i64], sets: &[&Set]) -> Result<Vec<i64>> {
         let mut statement = self.conn.prepare_cached("SELECT block FROM vector_groups WHERE group_no = ?1")?;

@@ -1,0 +1,69 @@
+//! Tells the calls that read a text from outside the project: a page, an issue, a message, a document in somebody
+//! else's package. What such a text says is nobody's word here, and a command it gives is no habit (R5.4, R14.3). Pure.
+
+use crate::distill::work_state::{outcome, shell};
+use crate::text::patterns::words;
+
+/// Programs that print what others wrote.
+const PROGRAMS: &str = "gh glab hub tea jira acli linear curl wget lynx w3m http https xh himalaya mutt slack-cli";
+
+/// Parts of the names of tools that do.
+const TOOLS: [&str; 13] = [
+    "fetch",
+    "browse",
+    "web",
+    "issue",
+    "pull_request",
+    "ticket",
+    "mail",
+    "slack",
+    "jira",
+    "linear",
+    "notion",
+    "discord",
+    "telegram",
+];
+
+/// Folders of other people's code.
+const FOLDERS: [&str; 7] =
+    ["vendor/", "node_modules/", "third_party/", "third-party/", "site-packages/", ".cargo/registry/", "go/pkg/mod/"];
+
+/// Whether a call reads a text from outside the project.
+pub fn reads(tool: &str, input: &str) -> bool {
+    let low = tool.to_lowercase();
+    let named = TOOLS.iter().any(|part| low.contains(part));
+    let addressed = input.contains("https://") || input.contains("http://");
+    named || addressed || FOLDERS.iter().any(|folder| input.contains(folder)) || runs_a_reader(input)
+}
+
+fn runs_a_reader(input: &str) -> bool {
+    let Some(command) = outcome::command(input) else { return false };
+    shell::parse(command).iter().any(|simple| words!(PROGRAMS).has(simple.program()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_wrote_is_told_from_the_projects_own_files() {
+        for (tool, input) in [
+            ("Bash", "command: gh issue view 12"),
+            ("Bash", "command: cd api && glab mr view 3 | head -40"),
+            ("Bash", "command: cat ./vendor/leftpad/README.md"),
+            ("Read", "file_path: /work/app/node_modules/leftpad/README.md"),
+            ("WebFetch", "url: example.org/setup"),
+            ("mcp__tracker__get_issue", "id: 12"),
+        ] {
+            assert!(reads(tool, input), "{tool} {input}");
+        }
+        for (tool, input) in [
+            ("Read", "file_path: /work/app/README.md"),
+            ("Bash", "command: cat justfile"),
+            ("Bash", "command: just ci"),
+            ("Edit", "file_path: src/vendors.rs"),
+        ] {
+            assert!(!reads(tool, input), "{tool} {input}");
+        }
+    }
+}
