@@ -72,6 +72,16 @@ fn fits(truth: &Truth, text: &str, week: usize) -> bool {
     truth.holds.start < to && truth.holds.end > from && truth.words.iter().all(|w| low.contains(w))
 }
 
+/// Whether a text has a poisoned word; a number by itself, because ids and digests are random hex digits.
+fn says(text: &str, word: &str) -> bool {
+    let low = text.to_lowercase();
+    let is_number = word.bytes().all(|b| b.is_ascii_digit());
+    low.match_indices(word).any(|(at, _)| {
+        let beside = |c: char| c.is_ascii_alphanumeric();
+        !is_number || !low[..at].ends_with(beside) && !low[at + word.len()..].starts_with(beside)
+    })
+}
+
 /// Returns the truth that a text tells: a change may name the old value, too, so the newest that fits.
 fn truth_of<'w>(world: &'w World, text: &str, week: usize) -> Option<&'w Truth> {
     world.truths.iter().filter(|t| fits(t, text, week)).max_by_key(|t| t.holds.start)
@@ -135,7 +145,7 @@ fn play(world: &World, score: &mut Score) {
     let known = |path: &String| ["knowledge/", "preference/", "identity/", "evolve/"].iter().any(|f| path.contains(f));
     for (path, text) in files(&home.join("workspaces/main/memory")).into_iter().filter(|(path, _)| known(path)) {
         for word in &world.poison {
-            assert!(!text.to_lowercase().contains(word), "{word} in {path}: {text}");
+            assert!(!says(&text, word), "{word} in {path}: {text}");
         }
     }
     for c in &candidates {

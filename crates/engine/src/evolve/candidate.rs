@@ -111,13 +111,18 @@ fn of_kind(findings: &[Stored], kind: Kind) -> BTreeMap<&str, Vec<&Stored>> {
 /// Returns candidates like "Tests run with `just ci`", each with the command that most of the newest sessions used.
 fn commands_of(findings: &[Stored]) -> Vec<Candidate> {
     let mut subjects = of_kind(findings, Kind::Command);
-    // A command that a text from outside gave in one session is none of this project's in another one, either, unless
-    // the person gave it.
-    let names = |kind: Kind, command: &str| {
-        findings.iter().any(|s| s.finding.kind == kind && s.finding.times > 0 && s.finding.value == command)
+    // A command that a text from outside gave is none of this project's, in no later session either, unless it was run
+    // before that or the person gave it.
+    let first = |kind: Kind, command: &str| {
+        let of = findings.iter().filter(|s| s.finding.kind == kind && s.finding.times > 0);
+        of.filter(|s| s.finding.value == command).map(|s| (s.finding.at, s.session_no)).min()
     };
     for of in subjects.values_mut() {
-        of.retain(|s| !names(Kind::Borrowed, &s.finding.value) || names(Kind::Given, &s.finding.value));
+        of.retain(|s| {
+            let command = s.finding.value.as_str();
+            let borrowed = first(Kind::Borrowed, command);
+            borrowed.is_none() || first(Kind::Given, command).is_some() || first(Kind::Command, command) < borrowed
+        });
     }
     subjects.retain(|_, of| !of.is_empty());
     let whole = |s: &&&str| !s.contains(" in ");

@@ -192,6 +192,11 @@ const RUNNERS: &str = "make just task rake invoke inv mage nox tox mix bazel nin
      idf.py west fastlane mkdocs zola hugo jekyll ceedling meson latexmk quarto \
      npm pnpm yarn bun deno turbo nx docker-compose";
 
+/// Whether a word begins a command of a project: a runner of its tasks, or a script in its folders.
+pub fn is_runner(word: &str) -> bool {
+    words!(RUNNERS).has(word) || word.starts_with("./") && word.len() > 2
+}
+
 /// Returns the habit of a command that checks nothing but does a job of this project: a task of its runner, a script in
 /// its folders, its services, its migrations. It is told from all others by its words.
 fn job(simple: &Simple, command: &str) -> Option<Habit> {

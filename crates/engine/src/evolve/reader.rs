@@ -38,6 +38,9 @@ const MOST_READ: usize = 64 * 1024;
 const MOST_FOREIGN: usize = 32;
 const MOST_HEARD: usize = 400;
 
+/// Maximum number of commands in such texts that are remembered of a session.
+const MOST_MENTIONED: usize = 60;
+
 /// Maximum bytes of a person's message in which commands are looked for. A longer one is a paste.
 const MOST_SAID: usize = 4 * 1024;
 
@@ -54,7 +57,7 @@ named! {
         Procedure = "procedure",
         /// A command that was not allowed to run, or a person's words about what must not be done.
         Blocker = "blocker",
-        /// A command that succeeded and that a text from outside the project gave, not the person.
+        /// A command that a text from outside the project gave, and not the person.
         Borrowed = "borrowed",
         /// A command that succeeded and that the person gave.
         Given = "given",
@@ -137,6 +140,8 @@ pub struct Reader {
     counted: HashMap<usize, RunNo>,
     /// Texts from outside the project that calls read: pages, issues, documents of other people's packages.
     foreign: Vec<String>,
+    /// Number of commands that such texts mention.
+    mentioned: usize,
     /// The person's short messages.
     heard: Vec<String>,
 }
@@ -234,7 +239,14 @@ impl Reader {
     fn answered(&mut self, call: &Call, result: &Turn) {
         let output = result.text.as_str();
         if outside::reads(&call.tool, &call.input) && self.foreign.len() < MOST_FOREIGN {
-            self.foreign.push(ends(output, MOST_READ).concat());
+            let text = ends(output, MOST_READ).concat();
+            for habit in outside::mentioned(&text) {
+                if self.mentioned < MOST_MENTIONED {
+                    self.mentioned += 1;
+                    self.found(result, Finding::of_command(Kind::Borrowed, habit, result));
+                }
+            }
+            self.foreign.push(text);
         }
         let asked = calls::unwrapped(&call.tool, &call.input);
         let commands: Vec<Cow<str>> = asked

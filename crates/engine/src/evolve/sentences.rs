@@ -59,14 +59,22 @@ pub fn told(message: &str) -> Vec<Told> {
     let signals: Vec<Range<usize>> = signals(message).into_iter().map(|s| s.range).collect();
     let mut out: Vec<Told> = Vec::new();
     let mut list: Option<(String, String, Vec<String>)> = None;
+    // Where the words of somebody else, announced on a line of their own, go on.
+    let mut theirs_from: Option<usize> = None;
     for block in blocks(message, REACH) {
+        let text = &message[block.range.clone()];
+        let goes_on = theirs_from.is_some_and(|end| !message[end..block.range.start].contains("\n\n"));
+        let announces = text.trim_end().ends_with([':', '：']) && relayed(&format!("{text} …")).is_some();
+        theirs_from = (goes_on || announces).then_some(block.range.end);
+        if goes_on {
+            continue;
+        }
         if block.document || block.pasted || block.behind_paste || block.ticked.is_some() {
             continue;
         }
         if block.item && is_carried(block.range.start) {
             continue;
         }
-        let text = &message[block.range.clone()];
         if let Some((_, _, steps)) = list.as_mut().filter(|_| block.item) {
             steps.push(plain(text));
             continue;

@@ -18,6 +18,7 @@ mod once;
 mod open;
 mod prompt;
 mod requirements;
+mod restricted;
 mod sections;
 mod stated;
 mod story;

@@ -9,6 +9,7 @@ use super::goal::{is_errand, vocabulary};
 use super::list::{JOIN, List, Noted, replacing};
 use super::marks::{Mark, retracts};
 use super::prompt::{self, Prompt, Purpose};
+use super::restricted::is_restricted;
 use super::story;
 use crate::distill::over::{drops, says_over};
 use crate::lineage::distillate::{Distillate, Item};
@@ -188,6 +189,9 @@ impl Told {
                 self.constraints.add(clause, prompt.turn, 1);
             }
         }
+        if is_restricted(prompt) && !runs && !self.in_hand.contains(&prompt.turn) {
+            self.constraints.tell(&prompt.core, &prompt.turns, 1);
+        }
         if prompt.purpose == Purpose::Request {
             // The other sentences of a request say how it is to be done; for the goal's own request, all of them count.
             let mut remarks = 0;
@@ -299,7 +303,8 @@ impl Told {
             self.decisions.add(&s.text, answer.turn, 1);
         }
         let ask = exchange.prompt.as_ref().filter(|p| p.is_substantive() && !self.in_hand.contains(&p.turn));
-        let ask = ask.filter(|p| !is_errand(&p.core) && p.answers.is_empty());
+        // What binds later work is a rule already.
+        let ask = ask.filter(|p| !is_errand(&p.core) && p.answers.is_empty() && !is_restricted(p));
         let report = exchange.prompt.as_ref().and_then(|p| p.report.clone());
         // If the person only asked a question, or no tool was used, no work was done.
         let did = exchange.acted && exchange.prompt.as_ref().is_none_or(|p| p.purpose != Purpose::Question);
