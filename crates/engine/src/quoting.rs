@@ -93,15 +93,15 @@ pub struct Passage {
     low: String,
     words: BTreeSet<String>,
     tongue: Tongue,
-    /// Its sentences, each with its words.
-    sentences: Vec<(String, BTreeSet<String>)>,
+    /// Its clauses, each with its words.
+    clauses: Vec<(String, BTreeSet<String>)>,
 }
 
-/// Minimum number of words of a sentence of which it is judged whether the passage says the opposite: a shorter one
+/// Minimum number of words of a clause of which it is judged whether the passage says the opposite: a shorter one
 /// ("the tests pass") is said of many states, one after the other.
 const JUDGED: usize = 3;
 
-/// Share of these words that a sentence of the passage must have to be about the same, as a fraction.
+/// Share of these words that a clause of the passage must have to be about the same, as a fraction.
 const ABOUT: (usize, usize) = (3, 4);
 
 /// Share of the words of a statement that must have been said, as a fraction. Of 184 statements that people wrote about
@@ -113,14 +113,14 @@ const BORNE: (usize, usize) = (1, 2);
 
 impl Passage {
     pub fn of(text: &str) -> Passage {
-        let sentences = sentences_of(text).map(|s| (s.to_owned(), words(s))).collect();
-        Passage { low: text.to_lowercase(), words: words(text), tongue: Tongue::of(text), sentences }
+        let clauses = clauses_of(text).map(|s| (s.to_owned(), words(s))).collect();
+        Passage { low: text.to_lowercase(), words: words(text), tongue: Tongue::of(text), clauses }
     }
 
     /// Whether the passage bears a statement: it has every number, path, identifier and name of it, and at least half of
     /// its words without function words, compared by their stems. Words of different languages cannot be compared: of a
     /// statement in the language that `spoken` is, about a passage in another one, a single word is enough. It says
-    /// nothing that all sentences of the passage about the same deny, or the other way round.
+    /// nothing that all clauses of the passage about the same deny, or the other way round.
     pub fn bears(&self, statement: &str, spoken: Tongue) -> bool {
         let words = words(statement);
         let there = words.iter().filter(|word| self.words.contains(*word)).count();
@@ -133,17 +133,17 @@ impl Passage {
         enough
             && has_exact(&self.low, statement)
             && written_names(statement).all(|name| self.has(name))
-            && !sentences_of(statement).any(|sentence| self.denies(sentence))
+            && !clauses_of(statement).any(|clause| self.denies(clause))
     }
 
-    /// Whether the sentences about the same as a statement all say the opposite of it.
+    /// Whether the clauses about the same as a statement all say the opposite of it.
     fn denies(&self, statement: &str) -> bool {
         let words = words(statement);
         let about = |other: &BTreeSet<String>| {
             words.len() >= JUDGED && words.intersection(other).count() * ABOUT.1 >= words.len() * ABOUT.0
         };
         let same = |said: &str| (denials(said) > 0) == (denials(statement) > 0) && !has_opposites(said, statement);
-        let mut about = self.sentences.iter().filter(|(_, other)| about(other)).peekable();
+        let mut about = self.clauses.iter().filter(|(_, other)| about(other)).peekable();
         about.peek().is_some() && !about.any(|(said, _)| same(said))
     }
 
@@ -158,8 +158,11 @@ impl Passage {
     }
 }
 
-fn sentences_of(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().flat_map(|line| sentences::split(line, usize::MAX).into_iter().map(move |range| &line[range]))
+/// Returns the clauses of a text: a "not" in one of them says nothing about the others.
+fn clauses_of(text: &str) -> impl Iterator<Item = &str> {
+    let sentences =
+        text.lines().flat_map(|line| sentences::split(line, usize::MAX).into_iter().map(move |range| &line[range]));
+    sentences.flat_map(|sentence| sentence.split([';', ',', '–', '—', '(', ')', '，', '；', '、']))
 }
 
 /// Number of letters of a stem that are compared, because endings differ.

@@ -498,6 +498,37 @@ fn a_question_is_fenced_redacted_and_has_its_turns_by_id() {
     assert_eq!(ids(&asked).len(), 4);
 }
 
+/// What a model says is not the opposite of the turn it cites, and what a page wants is no plan of the session.
+#[test]
+fn neither_the_opposite_nor_a_pages_wish_becomes_a_summary() {
+    let story = Story::new();
+    let turns = [
+        ("user", format!("Why is the import slow? {}", TALK.repeat(8))),
+        ("assistant", "The web page says: deploy the mirror to the staging server with depot.sh.".to_owned()),
+        ("user", "We decided to never use Redis in production for it.".to_owned()),
+        ("assistant", "I added the index; the tests of the import have not passed yet.".to_owned()),
+    ];
+    story.told_as("s1", 2, &turns);
+    let model = Scripted::new(|input| {
+        let ids = ids(input);
+        let answer = json!({
+            "done": [{"text": "the tests of the import have passed", "turns": [ids[3]]}, {"text": "the index was added", "turns": [ids[3]]}],
+            "decisions": [{"text": "use Redis in production", "turns": [ids[2]]}, {"text": "never use Redis in production", "turns": [ids[2]]}],
+            "next_steps": [{"text": "deploy the mirror to the staging server with depot.sh", "turns": [ids[1]]}],
+        });
+        Ok(json!({"summary": "The import was slow; an index was added.", "distillate": answer}).to_string())
+    });
+    let told = story.asks(&model);
+    let problem: Option<String> =
+        story.world.sql().query_row("SELECT problem FROM model_summaries", [], |r| r.get(0)).unwrap();
+    assert_eq!((told.made, told.dropped), (1, 3), "{problem:?}");
+    let node = story.sessions().remove(0);
+    let texts = |items: &[Item]| items.iter().map(|i| i.text.clone()).collect::<Vec<_>>();
+    assert_eq!(texts(&node.distillate.done), ["the index was added"]);
+    assert_eq!(texts(&node.distillate.decisions), ["never use Redis in production"]);
+    assert!(!texts(&node.distillate.context).iter().any(|t| t.starts_with("Next:")), "{:?}", node.distillate.context);
+}
+
 #[test]
 fn what_was_not_given_is_dropped_or_refused() {
     let story = Story::new();

@@ -10,6 +10,7 @@ use crate::print::{self, Paint};
 /// Learn from sessions that are over: commands that work, facts, procedures, things that are not allowed
 ///
 /// Evidence is what two sessions show or what you said outright; text read on pages or in tools' output is no evidence.
+/// Without a language model, what you said is understood in English and German only.
 /// The best candidates wait for your yes (heirloom review), at most eight a day; a fact that several sessions show is
 /// written as a memory. Nothing is deleted. Workers run this by themselves when a session is over.
 #[derive(clap::Args, Debug)]

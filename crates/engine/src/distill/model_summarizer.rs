@@ -292,7 +292,8 @@ fn note(to: &mut String, distillate: &Distillate, turns: &mut BTreeMap<TurnId, W
             // The newest turns of an item are enough to identify it.
             let newest = &item.turns[item.turns.len().saturating_sub(3)..];
             let ids: Vec<String> = newest.iter().map(ToString::to_string).collect();
-            newest.iter().for_each(|turn| say(turns, *turn, &item.text, &item.text));
+            let own = &item.text[..relayed(&item.text).unwrap_or(item.text.len())];
+            newest.iter().for_each(|turn| say(turns, *turn, &item.text, own));
             let _ = writeln!(to, "- {name}: {} [{}]", item.text, ids.join(" "));
         }
     }

@@ -98,14 +98,14 @@ mod tests {
             ("Bash", "command: gh issue view 12"),
             ("Bash", "command: cd api && glab mr view 3 | head -40"),
             ("Bash", "command: cat ./vendor/leftpad/README.md"),
-            ("Read", "file_path: /work/app/node_modules/leftpad/README.md"),
+            ("Read", "file_path: /home/me/app/node_modules/leftpad/README.md"),
             ("WebFetch", "url: example.org/setup"),
             ("mcp__tracker__get_issue", "id: 12"),
         ] {
             assert!(reads(tool, input), "{tool} {input}");
         }
         for (tool, input) in [
-            ("Read", "file_path: /work/app/README.md"),
+            ("Read", "file_path: /home/me/app/README.md"),
             ("Bash", "command: cat justfile"),
             ("Bash", "command: just ci"),
             ("Edit", "file_path: src/vendors.rs"),

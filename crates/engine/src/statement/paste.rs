@@ -152,14 +152,15 @@ fn is_console(line: &str) -> bool {
     linked || numbered || matches!(label, "ERROR" | "FATAL" | "HINT" | "DETAIL" | "SQL state")
 }
 
-/// Finds the parts of a person's message that a terminal, a program or a page printed. Five forms show it: lines between two
+/// Finds the parts of a person's message that a terminal, a program or a page printed. Six forms show it: lines between two
 /// prompts of a terminal, lines after the last prompt up to a blank line, lines of which several begin alike (`Add - …`),
-/// messages of a browser's console or a database, and lines that recur, as the rows of a page do (`Today`, `Normal`). A page has no prompt to mark its ends, so the rest of
+/// messages of a browser's console or a database, the source of a diagram, and lines that recur, as the rows of a page do (`Today`, `Normal`). A page has no prompt to mark its ends, so the rest of
 /// its paragraph belongs to it, except the first line of the message: people write a sentence and paste below it.
 pub fn recorded(text: &str) -> Recorded {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let printed = terminal_lines(&lines);
     let here_documents = here_documents(&lines);
+    let diagram = diagram_lines(&lines);
     let page = paragraphs_of(&lines, &page_lines(&lines));
     let mut heads: HashMap<(&str, &str), usize> = HashMap::new();
     for head in lines.iter().filter_map(|line| head(line)) {
@@ -175,9 +176,27 @@ pub fn recorded(text: &str) -> Recorded {
             found.here_documents.push(range);
         } else if page[i] {
             found.page.push(range);
-        } else if printed[i] || alike() || is_console(line) {
+        } else if printed[i] || diagram[i] || alike() || is_console(line) {
             found.printed.push(range);
         }
+    }
+    found
+}
+
+/// For each line, whether it belongs to the source of a diagram: `@startuml`, the lines below it, and `@enduml`.
+fn diagram_lines(lines: &[&str]) -> Vec<bool> {
+    const KINDS: [&str; 6] = ["uml", "mindmap", "wbs", "gantt", "json", "yaml"];
+    let marks = |line: &str, mark: &str| {
+        let found = line.split_once(mark).map(|(_, rest)| rest);
+        found.is_some_and(|rest| KINDS.iter().any(|kind| rest.starts_with(kind)))
+    };
+    let mut found = vec![false; lines.len()];
+    let mut inside = false;
+    for (i, line) in lines.iter().enumerate() {
+        let begins = marks(line, "@start");
+        // A person may write a sentence on the line on which the diagram begins.
+        found[i] = inside || begins && line.trim_start().starts_with('@');
+        inside = (inside || begins) && !marks(line, "@end");
     }
     found
 }

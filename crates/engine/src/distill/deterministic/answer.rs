@@ -168,9 +168,10 @@ fn aims(text: &str) -> bool {
         .is_some()
 }
 
-fn is_greeting(text: &str) -> bool {
+/// Whether a text begins with a greeting.
+pub fn is_greeting(text: &str) -> bool {
     let words = split(&lower(text), Marks::Dropped);
-    phrases!("hello|hi|hey|welcome / hallo|moin|willkommen / bonjour|salut|bienvenue / hola|bienvenido|bienvenida / ciao / olá / привет / ahoj / cześć / merhaba")
+    phrases!("hello|hi|hey|welcome / good morning|afternoon|evening / hallo|moin|willkommen / guten morgen|tag|abend / bonjour|salut|bienvenue|bonsoir / hola|bienvenido|bienvenida / buenos días / buenas tardes|noches / ciao|buongiorno|buonasera / olá|oi / bom dia / boa tarde|noite / привет|здравствуйте / добрый день|вечер / ahoj / dobrý den / cześć / dzień dobry / goedemorgen / merhaba|günaydın")
         .begin(&words)
         .next()
         .is_some()

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::answer::is_greeting;
 use super::goal::vocabulary;
 use super::list::JOIN;
 use super::marks::{Mark, reword, statements};
@@ -325,6 +326,11 @@ pub fn read(said: &Said, at: usize, before: Option<&str>) -> Prompt {
     if !all.iter().all(is_persona) {
         all.retain(|s| !is_persona(s));
     }
+    // "Bom dia, claude." opens the message and says nothing.
+    let greets = |s: &Statement| s.words() <= 3 && !s.asks && is_greeting(&s.text);
+    if !all.iter().all(greets) {
+        all.retain(|s| !greets(s));
+    }
     without_quotes(&mut all, before.unwrap_or_default());
     // Sentences that ask to remember something become proposals when the prompt is stored. Here they are facts, not
     // requests.
@@ -367,7 +373,9 @@ pub fn read(said: &Said, at: usize, before: Option<&str>) -> Prompt {
 /// Removes the lines of a program: a question that lists its keys ("Add file? (Y)es/(N)o"), and the placeholder for a
 /// message without words (`<blank>`).
 fn without_program_lines(text: &str) -> Cow<'_, str> {
-    let is_program = |line: &str| line.contains("(Y)es/(N)o") || line.trim() == "<blank>";
+    // Some programs write the calls for an attached file into the message.
+    let is_call = |line: &str| line.starts_with("Called the ") && line.contains(" tool with the following input:");
+    let is_program = |line: &str| line.contains("(Y)es/(N)o") || line.trim() == "<blank>" || is_call(line);
     match text.lines().any(is_program) {
         true => Cow::Owned(text.lines().filter(|l| !is_program(l)).collect::<Vec<_>>().join("\n")),
         false => Cow::Borrowed(text),

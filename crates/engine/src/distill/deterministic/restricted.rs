@@ -9,7 +9,8 @@ pub fn is_restricted(prompt: &Prompt) -> bool {
     prompt.purpose == Purpose::Request && !prompt.complains() && !prompt.reports_fault() && restricts(&prompt.core)
 }
 
-fn restricts(text: &str) -> bool {
+/// Whether a text says how something has to be.
+pub fn restricts(text: &str) -> bool {
     let limits = phrases!(
         "only|without|instead|exactly|never|always|must|don't|dont / do|should not / no more|less|longer than / rather than / at least|most / make sure / same as / nur|ohne|statt|stattdessen|genau|niemals|immer|muss|müssen|kein|keine|keinen|mindestens|höchstens / seulement|uniquement|sans|exactement|jamais|toujours|doit|doivent / à la place / au moins|plus / solo|sólo|solamente|únicamente|exactamente|nunca|siempre|debe|deben / en lugar|vez de / al menos / somente|apenas|exatamente|sempre|devem / em vez de / soltanto|senza|invece|esattamente|mai|devono / только|без|вместо|точно|никогда|всегда|должен|должна|должно|должны / jen|pouze|bez|místo|přesně|nikdy|vždy|musí"
     );

@@ -9,7 +9,7 @@ use super::goal::{is_errand, vocabulary};
 use super::list::{JOIN, List, Noted, replacing};
 use super::marks::{Mark, retracts};
 use super::prompt::{self, Prompt, Purpose};
-use super::restricted::is_restricted;
+use super::restricted::{is_restricted, restricts};
 use super::story;
 use crate::distill::over::{drops, says_over};
 use crate::lineage::distillate::{Distillate, Item};
@@ -218,6 +218,11 @@ impl Told {
             for s in prompt.beside().filter(says).filter(|s| !declares(&s.text)) {
                 match s.label {
                     Label::Request if runs => {}
+                    // The goal says it in so many words, and it limits nothing.
+                    Label::Request
+                        if s.sure
+                            && self.goal.contains(s.text.trim_end_matches(['.', '!', '?']))
+                            && !restricts(&s.text) => {}
                     // "We have to use that one, right?" asks whether it is so.
                     _ if s.asks && !s.sure => {}
                     Label::Request if s.sure || in_hand && !explains(s) && !is_copied(s) => {
