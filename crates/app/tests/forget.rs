@@ -412,7 +412,7 @@ fn names_made_of_what_is_forgotten_go_with_it() {
     world.json(&["context", "--session", "codex:new", "--workspace", at]);
     let words = ["blorgon", "never-push", "5999"];
     let left = || -> Vec<&str> {
-        let all: Vec<_> = listing(&world.test.home()).into_iter().filter_map(|(_, bytes)| bytes).collect();
+        let all: Vec<_> = listing(&world.test.home()).into_values().flatten().collect();
         let has = |word: &&str| all.iter().any(|bytes| bytes.windows(word.len()).any(|w| w == word.as_bytes()));
         words.into_iter().filter(has).collect()
     };
