@@ -216,6 +216,10 @@ fn a_backup_in_one_file_is_put_back_with_its_key_only() {
     assert!(world.says(3, &by_phrase).contains("can be read by others"));
     fs::set_permissions(&phrase, fs::Permissions::from_mode(0o600)).unwrap();
     assert!(world.says(2, &["backup", text(&user.join("d")), "--passphrase-file", text(&phrase)]).contains(".age"));
+    let said = world.says(2, &["backup", text(&user.join("d.tar.zst")), "--passphrase-file", text(&phrase)]);
+    assert!(said.contains("d.tar.zst.age") && !said.contains("zst.tar"), "{said}");
+    let said = world.says(2, &["backup", text(&user.join("d.zip"))]);
+    assert!(said.contains("would be a folder") && !user.join("d.zip").exists(), "{said}");
     assert!(world.says(2, &["backup", text(&sealed)]).contains("nothing says what to encrypt it with"));
     assert!(!sealed.exists());
     let report = world.json(&by_phrase);

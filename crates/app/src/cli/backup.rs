@@ -67,10 +67,16 @@ fn is_file(to: &Path) -> bool {
 
 fn lock(args: &Args, to: &Path) -> Result<Lock> {
     let is_encrypted = !args.recipient.is_empty() || args.passphrase_file.is_some() || args.passphrase_stdin;
-    let ends_so = is_file(to) && to.to_string_lossy().ends_with(".age");
+    let name = to.to_string_lossy();
+    let ends_so = is_file(to) && name.ends_with(".age");
     if is_encrypted && !ends_so {
         return Err(Error::usage("an encrypted backup is one file whose name ends with .age")
-            .hint(format!("heirloom backup {}{ENCRYPTED} …", print::safe_line(&to.display().to_string()))));
+            .hint(format!("heirloom backup {}{ENCRYPTED} …", print::safe_line(name.trim_end_matches(PACKED)))));
+    }
+    const OTHERS: [&str; 9] = [".zip", ".tar", ".tgz", ".gz", ".xz", ".bz2", ".7z", ".zst", ".db"];
+    if !is_file(to) && !to.exists() && OTHERS.iter().any(|ending| name.ends_with(ending)) {
+        let what = format!("{} would be a folder: a backup in one file is NAME.tar.zst", print::safe_line(&name));
+        return Err(Error::usage(what).hint("give it that ending, or make the folder first"));
     }
     match (&args.passphrase_file, args.passphrase_stdin) {
         (Some(file), _) => passphrase_of_file(file).and_then(|text| Lock::passphrase(&text)),

@@ -6,13 +6,15 @@ use std::io::{BufRead, BufReader, Read as _, Write};
 use std::path::Path;
 
 use super::{FILES, FOLDERS, LIST, List, Sink, VERSION, everything};
+use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::home::{Home, HomeOptions, NewFile, RelPath, layout};
 use crate::instance::backup::{Part, has_only, hex, part_of, rename_new, sync_folder, take_back, write_file};
 use crate::instance::listener::{Listener, Progress, Task};
-use crate::ledger::{SCHEMA_VERSION, dump};
+use crate::ledger::{Ledger, Open, SCHEMA_VERSION, dump};
 use crate::report::upkeep::PutBack;
 use crate::sqlite::wal_path;
+use crate::verify::anchor;
 
 /// Returns whether a folder is an export of the whole memory.
 pub fn is_export(folder: &Path) -> bool {
@@ -96,6 +98,11 @@ fn take_in(from: &Path, root: &Path, options: &HomeOptions, list: &List, listene
         return Err(e);
     }
     sync_folder(ledger.parent().unwrap_or(home.root()))?;
+    // A note that cannot be written is no error: the next command that stores something writes it.
+    let backups = home.root().join(layout::BACKUPS.as_str());
+    if let Ok(ledger) = Ledger::open(&ledger, &backups, Clock::System, Open::ReadOnly) {
+        let _ = anchor::put(&home, &ledger);
+    }
     Ok(PutBack {
         home: home.root().display().to_string(),
         files: list.files.len() as u64,
