@@ -410,7 +410,7 @@ fn names_made_of_what_is_forgotten_go_with_it() {
     world.says(0, &["remember", "--workspace", at, "Deploy to blorgon"]);
     world.says(0, &["loop", "add", "Fix blorgon", "--workspace", at]);
     world.json(&["context", "--session", "codex:new", "--workspace", at]);
-    let words = ["blorgon", "never-push", "5999"];
+    let words = ["blorgon", "never-push", "the-quay"];
     let left = || -> Vec<&str> {
         let all: Vec<_> = listing(&world.test.home()).into_values().flatten().collect();
         let has = |word: &&str| all.iter().any(|bytes| bytes.windows(word.len()).any(|w| w == word.as_bytes()));
