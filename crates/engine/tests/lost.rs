@@ -164,6 +164,20 @@ fn an_emptied_ledger_is_a_lost_one() {
     assert!(open(&home, How::Create).unwrap().ledger().made_anew().unwrap().is_none());
 }
 
+/// The next command finishes a forget; a check only says that there is one to finish.
+#[test]
+fn an_unfinished_forget_is_named_and_left_to_the_next_command() {
+    let lived = Lived::new();
+    let sql = lived.sql("runtime.db");
+    sql.execute("INSERT INTO meta (key, value) VALUES ('forgetting/1', '0')", []).unwrap();
+    sql.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+    drop(sql);
+    let is_named = |found: &[String]| found.iter().any(|line| line.starts_with("note a forget is not finished"));
+    assert!(is_named(&lived.unchanged()), "{:?}", lived.verify());
+    drop(open(&lived.home(), How::Existing).unwrap());
+    assert!(!is_named(&lived.verify()));
+}
+
 /// A check brings no ledger up to date: it says what does.
 #[test]
 fn a_ledger_of_an_older_version_is_left_as_it_is() {

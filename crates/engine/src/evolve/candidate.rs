@@ -454,6 +454,7 @@ impl Gist {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::evolve::reader::By;
 
     fn said(session: i64, kind: Kind, subject: &str, value: &str, sentence: &str) -> Stored {
         Stored {
@@ -503,6 +504,20 @@ mod tests {
         let gone = said(3, Kind::Retraction, "staging database port", "5433", "It is no longer on port 5433.");
         assert_eq!(texts(&[port(1, "5433"), gone.clone()]), Vec::<String>::new());
         assert_eq!(texts(&[gone, port(4, "5433")]), ["0.80 The staging database is on port 5433."]);
+    }
+
+    /// Doubt, report and irony are known in English and German only.
+    #[test]
+    fn what_only_a_model_reads_waits_for_a_yes() {
+        let by_model = |session, text: &str| {
+            let mut found = said(session, Kind::Fact, "serveur", "redis", text);
+            let by = By { model: "made/up".into(), confidence: 0.95, contradicts: None };
+            found.finding.by = Some(by);
+            found
+        };
+        let of = |text: &str| candidates(&[by_model(1, text), by_model(2, text)])[0].confidence;
+        assert_eq!(of("The server keeps its sessions in Redis."), SAID_TWICE);
+        assert_eq!(of("Le serveur garde les sessions dans Redis pour tous les clients."), SAID_ONCE);
     }
 
     #[test]

