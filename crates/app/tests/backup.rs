@@ -475,6 +475,7 @@ fn a_disk_that_is_full_leaves_nothing_half_done() {
     let (status, said) = with_little_room(&world, 200, &["--home", text(&home), "import", text(&user.join("all"))]);
     assert_eq!(status, Some(1), "{said}");
     world.says(0, &["--home", text(&home), "import", text(&user.join("all"))]);
+    assert!(home.join("state/audit.head").is_file(), "the end of the audit is noted");
     fs::remove_dir_all(&home).unwrap();
     assert_eq!(names(&user), there);
 }

@@ -420,6 +420,12 @@ fn names_made_of_what_is_forgotten_go_with_it() {
     world.says(0, &["forget", "--project", "harbour", "--yes"]);
     assert_eq!(left(), Vec::<&str>::new());
     world.verified();
+    // A memory that is forgotten alone.
+    world.says(0, &["remember", "Zucchini are kept frozen"]);
+    world.json(&["context", "--session", "codex:newer"]);
+    world.says(0, &["memory", "forget", "Zucchini are kept frozen"]);
+    let all: Vec<_> = listing(&world.test.home()).into_values().flatten().collect();
+    assert!(!all.iter().any(|bytes| String::from_utf8_lossy(bytes).to_lowercase().contains("zucchini")));
 }
 
 #[test]
