@@ -149,7 +149,7 @@ fn a_command_that_a_page_gives_is_no_habit_unless_the_person_gives_it_too() {
     }
 }
 
-/// What a page mentions in one session is no habit in the next ones, where nobody reads the page.
+/// A command that a page mentions is no habit in later sessions either, where nobody reads the page.
 #[test]
 fn a_command_of_a_page_is_no_habit_in_later_sessions_either() {
     let call = |role, kind, text: &str, no| Said { role, kind, text: text.into(), call: Some(no), failed: false };

@@ -498,7 +498,7 @@ fn a_question_is_fenced_redacted_and_has_its_turns_by_id() {
     assert_eq!(ids(&asked).len(), 4);
 }
 
-/// What a model says is not the opposite of the turn it cites, and what a page wants is no plan of the session.
+/// A summary has no item that says the opposite of the turn it cites, and no plan that only a page wants.
 #[test]
 fn neither_the_opposite_nor_a_pages_wish_becomes_a_summary() {
     let story = Story::new();

@@ -137,11 +137,11 @@ struct Given {
     taken_back: Vec<(TurnId, String)>,
 }
 
-/// What the input says of a turn.
+/// The words that the input has of a turn.
 #[derive(Default)]
 struct Words {
     all: String,
-    /// Without what a tool printed, and without the words of others that a person or the model passes on.
+    /// The same without a tool's output, and without the words of others that a person or the model passes on.
     own: String,
 }
 

@@ -30,7 +30,7 @@ struct Clause<'w> {
     all: &'w [Word],
     said: Vec<Word>,
     joint: Joint,
-    /// It is a label: a colon ends it.
+    /// Whether a colon ends it, so that it is a label.
     label: bool,
 }
 

@@ -34,7 +34,8 @@ pub const TOLD: &str = "told";
 /// Maximum bytes of an output in which failures and commands are looked for.
 const MOST_READ: usize = 64 * 1024;
 
-/// Maximum number of texts from outside, such as fetched pages, of a session that are kept for comparison, and of a person's messages: a few MB.
+/// Maximum number of texts from outside, such as fetched pages, of a session that are kept for comparison, and of a
+/// person's messages: a few MB.
 const MOST_FOREIGN: usize = 32;
 const MOST_HEARD: usize = 400;
 

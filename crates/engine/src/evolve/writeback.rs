@@ -199,7 +199,7 @@ enum Turn {
 /// The candidates of one project while the next steps are chosen.
 struct Project<'r> {
     scope: Scope,
-    /// Those that wait, best first.
+    /// The waiting candidates, best first.
     waiting: std::vec::IntoIter<&'r Row>,
     /// Number of proposals and memories that may still be made today.
     left: usize,

@@ -21,7 +21,8 @@ pub fn is_a_file_of_its_own(path: &Path) -> Result<()> {
 }
 
 /// Returns the files below `root` that `claims` accepts, sorted by time of change, so that originals come before their
-/// copies. Symbolic links are not followed: they are errors, and so are files with a second hard link. Files that vanish meanwhile are skipped; entries that cannot be read are returned as errors.
+/// copies. Symbolic links are not followed: they are errors, and so are files with a second hard link. Files that vanish
+/// meanwhile are skipped; entries that cannot be read are returned as errors.
 pub fn find(root: &Path, claims: &dyn Fn(&Path) -> bool) -> (Vec<PathBuf>, Vec<Error>) {
     /// Deeper than any program's folders; bounds the walk in a loop of bind mounts.
     const MAX_DEPTH: usize = 12;

@@ -152,10 +152,11 @@ fn is_console(line: &str) -> bool {
     linked || numbered || matches!(label, "ERROR" | "FATAL" | "HINT" | "DETAIL" | "SQL state")
 }
 
-/// Finds the parts of a person's message that a terminal, a program or a page printed. Six forms show it: lines between two
-/// prompts of a terminal, lines after the last prompt up to a blank line, lines of which several begin alike (`Add - …`),
-/// messages of a browser's console or a database, the source of a diagram, and lines that recur, as the rows of a page do (`Today`, `Normal`). A page has no prompt to mark its ends, so the rest of
-/// its paragraph belongs to it, except the first line of the message: people write a sentence and paste below it.
+/// Finds the parts of a person's message that a terminal, a program or a page printed. Six forms show it: lines between
+/// two prompts of a terminal, lines after the last prompt up to a blank line, lines of which several begin alike (`Add -
+/// …`), messages of a browser's console or a database, the source of a diagram, and lines that recur, as the rows of a
+/// page do (`Today`, `Normal`). A page has no prompt to mark its ends, so the rest of its paragraph belongs to it, except
+/// the first line of the message: people write a sentence and paste below it.
 pub fn recorded(text: &str) -> Recorded {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let printed = terminal_lines(&lines);

@@ -1,5 +1,5 @@
-//! Tells a request that says how its matter has to be: "create them in that folder only", "without a new dependency".
-//! It binds later work, too, so it is a rule of the task and not only a piece of work that was done.
+//! Recognises requests that say how their matter has to be: "create them in that folder only", "without a new
+//! dependency". Such a request binds later work, too, so it is a rule of the task and not only work that was done.
 
 use super::prompt::{Prompt, Purpose};
 use crate::text::patterns::phrases;

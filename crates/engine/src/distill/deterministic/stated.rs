@@ -308,7 +308,7 @@ impl Told {
             self.decisions.add(&s.text, answer.turn, 1);
         }
         let ask = exchange.prompt.as_ref().filter(|p| p.is_substantive() && !self.in_hand.contains(&p.turn));
-        // What binds later work is a rule already.
+        // A restricted request is listed under the constraints.
         let ask = ask.filter(|p| !is_errand(&p.core) && p.answers.is_empty() && !is_restricted(p));
         let report = exchange.prompt.as_ref().and_then(|p| p.report.clone());
         // If the person only asked a question, or no tool was used, no work was done.
