@@ -269,7 +269,8 @@ fn job(simple: &Simple, command: &str) -> Option<Habit> {
 /// Whether the name of a task or a script says that it takes something away. Nobody is to be told that it works here.
 fn erases(simple: &Simple) -> bool {
     let erase = words!(
-        "wipe drop destroy purge nuke reset delete truncate erase teardown löschen loeschen zurücksetzen supprimer borrar eliminar          apagar cancella"
+        "wipe drop destroy purge nuke reset delete truncate erase teardown löschen loeschen zurücksetzen supprimer borrar \
+         eliminar apagar cancella"
     );
     let words = simple.args.iter().map(|a| a.text.as_str()).filter(|w| !w.starts_with('-'));
     words.flat_map(|w| w.split(['-', '_', ':', '.', '/'])).any(|part| erase.has(part))
