@@ -160,8 +160,7 @@ impl Passage {
 
 /// Returns the clauses of a text: a "not" in one of them says nothing about the others.
 fn clauses_of(text: &str) -> impl Iterator<Item = &str> {
-    let sentences =
-        text.lines().flat_map(|line| sentences::split(line, usize::MAX).into_iter().map(move |range| &line[range]));
+    let sentences = sentences::of_lines(text, usize::MAX);
     sentences.flat_map(|sentence| sentence.split([';', ',', '–', '—', '(', ')', '，', '；', '、']))
 }
 

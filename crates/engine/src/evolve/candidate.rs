@@ -108,21 +108,30 @@ fn of_kind(findings: &[Stored], kind: Kind) -> BTreeMap<&str, Vec<&Stored>> {
     out
 }
 
+/// Returns when each command was first found in this way.
+fn first_of(findings: &[Stored], kind: Kind) -> BTreeMap<&str, (Option<Millis>, SessionNo)> {
+    let mut out = BTreeMap::new();
+    for stored in findings.iter().filter(|s| s.finding.kind == kind && s.finding.times > 0) {
+        let at = (stored.finding.at, stored.session_no);
+        let first = out.entry(stored.finding.value.as_str()).or_insert(at);
+        *first = at.min(*first);
+    }
+    out
+}
+
 /// Returns candidates like "Tests run with `just ci`", each with the command that most of the newest sessions used.
 fn commands_of(findings: &[Stored]) -> Vec<Candidate> {
     let mut subjects = of_kind(findings, Kind::Command);
     // A command that a text from outside gave is none of this project's, in no later session either, unless it was run
     // before that or the person gave it.
-    let first = |kind: Kind, command: &str| {
-        let of = findings.iter().filter(|s| s.finding.kind == kind && s.finding.times > 0);
-        of.filter(|s| s.finding.value == command).map(|s| (s.finding.at, s.session_no)).min()
+    let (ran, borrowed, given) =
+        (first_of(findings, Kind::Command), first_of(findings, Kind::Borrowed), first_of(findings, Kind::Given));
+    let is_own = |command: &str| match borrowed.get(command) {
+        Some(borrowed) => given.contains_key(command) || ran.get(command).is_some_and(|ran| ran < borrowed),
+        None => true,
     };
     for of in subjects.values_mut() {
-        of.retain(|s| {
-            let command = s.finding.value.as_str();
-            let borrowed = first(Kind::Borrowed, command);
-            borrowed.is_none() || first(Kind::Given, command).is_some() || first(Kind::Command, command) < borrowed
-        });
+        of.retain(|s| is_own(&s.finding.value));
     }
     subjects.retain(|_, of| !of.is_empty());
     let whole = |s: &&&str| !s.contains(" in ");

@@ -94,25 +94,22 @@ fn is_lead(before: &[Word]) -> bool {
     (1..=3).contains(&said.len()) || said.len() <= 6 && listed!("labels").stand(&said)
 }
 
-/// Whether a clause makes those after it doubtful: it doubts, reports, mocks, sets a condition or a limit, tells what
-/// somebody did, or is the label of something that nobody claims here.
-fn governs(part: &Clause, text: &str) -> bool {
-    let said = &part.said[..];
-    if part.label && listed!("labels").stand(said) || said.len() == 1 && listed!("mockery").stand(said) {
-        return true;
-    }
-    if is_framed(said) {
-        return true;
-    }
+/// Whether a clause makes those after it doubtful: it doubts, reports, mocks, sets a condition, or tells what somebody
+/// did.
+fn governs(said: &[Word], text: &str) -> bool {
     let speaks = words!("i i'm i've i'd i'll you you've he she they ich du er man");
     stated::doubted(said, text)
         || [listed!("reported"), listed!("irony"), listed!("conditions")].iter().any(|l| l.stand(said))
         || said.first().is_some_and(|w| speaks.has_hash(w.hash))
 }
 
-/// Whether a clause holds for a time, or in a world, that it names first: "for the demo today", "in the mock".
-fn is_framed(said: &[Word]) -> bool {
+/// Whether a clause sets its sentence apart from what holds here: it names a time or a world first ("for the demo
+/// today", "in the mock"), is the label of something that nobody claims ("exam question:"), or mocks.
+fn sets_apart(part: &Clause) -> bool {
+    let said = &part.said[..];
     listed!("frames").begin(after_leads(said)).next().is_some()
+        || part.label && listed!("labels").stand(said)
+        || said.len() == 1 && listed!("mockery").stand(said)
 }
 
 /// Returns what a sentence states.
@@ -149,7 +146,7 @@ pub(super) fn statements(text: &str) -> Vec<Told> {
             at += 1;
             continue;
         }
-        doubtful |= ban.is_none() && (is_framed(&part.said) || part.label && governs(part, text));
+        doubtful |= ban.is_none() && sets_apart(part);
         let mut core = match ban {
             None if !doubtful => core(&part.said, text, parts.get(at + 1).map(|next| &next.said[..])),
             ban => ban,
@@ -180,7 +177,7 @@ pub(super) fn statements(text: &str) -> Vec<Told> {
             if leaves && !doubtful {
                 left = part.said.first().map(|w| w.start);
             }
-            doubtful |= mocks || governs(part, text);
+            doubtful |= mocks || governs(&part.said, text);
             at += 1;
             continue;
         };

@@ -26,8 +26,9 @@ use crate::scope::{SessionNo, TurnId};
 use crate::statement::about_person::signals;
 use crate::text::blocks::{Reach, blocks};
 use crate::text::denial::{denials, has_opposites};
-use crate::text::plain::lower;
+use crate::text::plain::{self, lower};
 use crate::text::relayed::relayed;
+use crate::text::sentences::of_lines;
 use crate::tokens::{cut, tokens};
 use crate::transcript::read::Turn;
 
@@ -375,11 +376,7 @@ fn checked(
 
 /// Returns the whole sentences of a text that contain a quotation, because the words around a quotation may retract it.
 fn sentence_of(text: &str, quote: &str) -> String {
-    let mut whole: Vec<String> = Vec::new();
-    for line in text.lines() {
-        let ranges = crate::text::sentences::split(line, usize::MAX);
-        whole.extend(ranges.into_iter().map(|range| line[range].trim().to_owned()));
-    }
+    let whole: Vec<&str> = of_lines(text, usize::MAX).collect();
     // Take the smallest number of consecutive sentences that contain the quotation.
     for length in 1..=whole.len() {
         for some in whole.windows(length) {
@@ -395,16 +392,12 @@ fn sentence_of(text: &str, quote: &str) -> String {
 /// Returns the sentence of a passage that has most words of a statement; `None`: none has any.
 pub fn said_as(passage: &Passage, statement: &str) -> Option<String> {
     let sought = stems(statement);
-    let ranges = passage.text.lines().flat_map(|line| {
-        let ranges = crate::text::sentences::split(line, usize::MAX);
-        ranges.into_iter().map(move |range| line[range].trim())
-    });
     let has = |sentence: &str| {
         let low = lower(sentence);
         sought.iter().filter(|stem| low.contains(stem.as_str())).count()
     };
-    let (most, best) = ranges.map(|sentence| (has(sentence), sentence)).max_by_key(|(most, _)| *most)?;
-    (most > 0).then(|| crate::text::plain::cut(best, LONGEST))
+    let (most, best) = of_lines(&passage.text, usize::MAX).map(|s| (has(s), s)).max_by_key(|(most, _)| *most)?;
+    (most > 0).then(|| plain::cut(best, LONGEST))
 }
 
 /// Number of letters of a word that are compared, because endings differ.

@@ -387,7 +387,6 @@ pub fn finish(at: &AssistantHome, index: Option<&mut Index>, pause: bool) -> Res
                 // The files are gone by now; their names and ids are made of their words.
                 inject::forget_unknown(tx, at.agent_no)?;
                 file_table::forget_unlisted_revisions(tx, at.agent_no)?;
-                tx.seal_anew();
                 tx.execute("DELETE FROM meta WHERE key = ?1", [IN_INDEX])?;
                 Ok(tx.execute("DELETE FROM meta WHERE key = ?1 AND value = ?2", [&key, &asked]).map(drop)?)
             })?;

@@ -37,7 +37,7 @@ pub(super) fn only_asks(turn: &Turn, said: &str) -> bool {
 }
 
 fn asks(said: &str) -> bool {
-    let mut sentences = said.lines().flat_map(|line| sentences::split(line, LONGEST).into_iter().map(|at| &line[at]));
+    let mut sentences = sentences::of_lines(said, LONGEST);
     let mut asked = false;
     sentences.all(|sentence| {
         asked |= sentence.ends_with(['?', '？']);

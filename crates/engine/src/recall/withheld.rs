@@ -79,7 +79,7 @@ impl<'l> Withheld<'l> {
     /// Returns for each sentence of a text the words of the question it has. Sentences that are questions are left out,
     /// because they answer nothing.
     fn sentences(&self, text: &str) -> impl Iterator<Item = u64> {
-        let all = text.lines().flat_map(|line| sentences::split(line, SENTENCE).into_iter().map(|r| &line[r]));
+        let all = sentences::of_lines(text, SENTENCE);
         all.filter(|sentence| !sentence.ends_with(['?', '？'])).map(|sentence| self.words_in(sentence))
     }
 

@@ -5,6 +5,11 @@ use std::ops::Range;
 use super::language::ABBREVIATIONS;
 use super::quotes;
 
+/// Returns the sentences of all lines of a text, as [`split`] divides each of them.
+pub fn of_lines(text: &str, longest: usize) -> impl Iterator<Item = &str> {
+    text.lines().flat_map(move |line| split(line, longest).into_iter().map(move |range| &line[range]))
+}
+
 /// Returns the trimmed ranges of the sentences of a block. Text in quotation marks, code spans, tags and brackets is
 /// not split, unless a sentence is longer than `longest` bytes: then it is cut at a blank.
 pub fn split(text: &str, longest: usize) -> Vec<Range<usize>> {
