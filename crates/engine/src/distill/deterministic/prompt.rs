@@ -13,7 +13,7 @@ use crate::distill::over::says_over;
 use crate::memory::remember::remembered;
 use crate::scope::TurnId;
 use crate::statement::{Label, Speaker, Statement, here_documents};
-use crate::text::patterns::phrases;
+use crate::text::patterns::{phrases, words};
 use crate::text::plain::{cut, lower, plain};
 use crate::text::similarity::Bag;
 use crate::text::words::{Marks, split};
@@ -370,14 +370,35 @@ pub fn read(said: &Said, at: usize, before: Option<&str>) -> Prompt {
     }
 }
 
-/// Removes the lines of a program: a question that lists its keys ("Add file? (Y)es/(N)o"), and the placeholder for a
-/// message without words (`<blank>`).
+/// Fewest lines of commands in a message that are pasted, and no words of the person.
+const COMMANDS: usize = 3;
+
+/// Whether a line is a command for a shell. Words that begin sentences as well, such as "make" and "go", are no sign.
+fn is_shell_line(line: &str) -> bool {
+    const PROGRAMS: &str = "git cd mkdir cp mv rm chmod chown curl wget npm npx pnpm yarn pip pip3 docker kubectl sudo apt apt-get brew \
+         cargo cmake ssh scp export ln tar unzip systemctl python3";
+    let mut all = line.split_whitespace();
+    let first = all.next().unwrap_or_default().trim_start_matches('$');
+    words!(PROGRAMS).has(first) && all.next().is_some() && !line.trim_end().ends_with(['.', '?', '!', ':'])
+}
+
+/// Removes the lines of a program: a question that lists its keys ("Add file? (Y)es/(N)o"), the placeholder for a
+/// message without words (`<blank>`), calls, and several commands for a shell.
 fn without_program_lines(text: &str) -> Cow<'_, str> {
+    let lines: Vec<&str> = text.lines().collect();
+    let shell: Vec<usize> = (0..lines.len()).filter(|i| is_shell_line(lines[*i])).collect();
+    let pasted = match shell[..] {
+        [first, .., last] if shell.len() >= COMMANDS && last - first < 2 * shell.len() => first..last + 1,
+        _ => 0..0,
+    };
     // Some programs write the calls for an attached file into the message.
     let is_call = |line: &str| line.starts_with("Called the ") && line.contains(" tool with the following input:");
     let is_program = |line: &str| line.contains("(Y)es/(N)o") || line.trim() == "<blank>" || is_call(line);
-    match text.lines().any(is_program) {
-        true => Cow::Owned(text.lines().filter(|l| !is_program(l)).collect::<Vec<_>>().join("\n")),
+    let is_left_out = |i: usize| pasted.contains(&i) || is_program(lines[i]);
+    match (0..lines.len()).any(is_left_out) {
+        true => {
+            Cow::Owned((0..lines.len()).filter(|i| !is_left_out(*i)).map(|i| lines[i]).collect::<Vec<_>>().join("\n"))
+        }
         false => Cow::Borrowed(text),
     }
 }

@@ -114,7 +114,10 @@ impl Told {
                 listed = at + items;
                 continue;
             }
-            if in_passing && reports(s) {
+            // A message of one sentence that was taken for a request asks for it, whatever its tense.
+            let is_the_request =
+                prompt.own.len() == 1 && matches!(prompt.purpose, Purpose::Request | Purpose::Question);
+            if in_passing && !is_the_request && reports(s) {
                 // "Recompiled, go on" tells nothing.
                 if s.words() > 2 {
                     self.done.add(&s.text, prompt.turn, 1);
