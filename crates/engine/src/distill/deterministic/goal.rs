@@ -2,7 +2,7 @@
 
 use super::exchange::Exchange;
 use super::list::{JOIN, line};
-use super::prompt::{Prompt, Purpose, is_wide, names, weight};
+use super::prompt::{Prompt, Purpose, is_shell_line, is_wide, names, weight};
 use crate::lineage::distillate::Item;
 use crate::text::plain::cut;
 use crate::text::similarity::Bag;
@@ -33,7 +33,9 @@ pub fn goal(before: Option<&Item>, exchanges: &[Exchange]) -> Option<Item> {
         .collect();
     // "Fix it" and "pull and go back to main" say too little to be a goal if another request says more, or if a goal
     // was carried over.
-    let says = |p: &Prompt, text: &str| (weight(text) >= 3 || p.commands() && names(text)) && !is_errand(text);
+    let says = |p: &Prompt, text: &str| {
+        (weight(text) >= 3 || p.commands() && names(text)) && !is_errand(text) && !is_shell_line(text)
+    };
     let asks: Vec<(&Prompt, String)> = match asks.iter().any(|(p, text)| says(p, text)) {
         // In a session of questions only, a short question can open the matter as well as a long one. "But that is bad
         // practice, isn't it?" means nothing without the question before it.

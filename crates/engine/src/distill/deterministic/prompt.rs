@@ -373,8 +373,8 @@ pub fn read(said: &Said, at: usize, before: Option<&str>) -> Prompt {
 /// Fewest lines of commands in a message that are pasted, and no words of the person.
 const COMMANDS: usize = 3;
 
-/// Whether a line is a command for a shell. Words that begin sentences as well, such as "make" and "go", are no sign.
-fn is_shell_line(line: &str) -> bool {
+/// Whether a text begins with a command for a shell. Words that begin sentences as well, such as "make" and "go", are no sign.
+pub fn is_shell_line(line: &str) -> bool {
     const PROGRAMS: &str = "git cd mkdir cp mv rm chmod chown curl wget npm npx pnpm yarn pip pip3 docker kubectl sudo apt apt-get brew \
          cargo cmake ssh scp export ln tar unzip systemctl python3";
     let mut all = line.split_whitespace();
@@ -395,10 +395,11 @@ fn without_program_lines(text: &str) -> Cow<'_, str> {
     let is_call = |line: &str| line.starts_with("Called the ") && line.contains(" tool with the following input:");
     let is_program = |line: &str| line.contains("(Y)es/(N)o") || line.trim() == "<blank>" || is_call(line);
     let is_left_out = |i: usize| pasted.contains(&i) || is_program(lines[i]);
-    match (0..lines.len()).any(is_left_out) {
-        true => {
-            Cow::Owned((0..lines.len()).filter(|i| !is_left_out(*i)).map(|i| lines[i]).collect::<Vec<_>>().join("\n"))
-        }
+    let left = || (0..lines.len()).filter(|i| !is_left_out(*i)).map(|i| lines[i]);
+    // A message of nothing but commands is what the work goes on with.
+    let only_commands = !pasted.is_empty() && left().all(|line| line.trim().is_empty());
+    match !only_commands && (0..lines.len()).any(is_left_out) {
+        true => Cow::Owned(left().collect::<Vec<_>>().join("\n")),
         false => Cow::Borrowed(text),
     }
 }

@@ -214,6 +214,7 @@ impl Told {
             // A sentence that only announces a list says nothing without that list.
             let says = |s: &&Statement| {
                 !s.relayed
+                    && !prompt::is_shell_line(&s.text)
                     && prompt::weight_of(s) >= 3
                     && !s.text.trim_end().ends_with([':', '：'])
                     && !Mark::Praise.is_in(s)
