@@ -1,5 +1,7 @@
 //! Makes one plain line of a text.
 
+use std::borrow::Cow;
+
 /// Returns the text as one line for people: white space collapsed, emphasis and terminal controls removed.
 pub fn plain(text: &str) -> String {
     let bytes = text.as_bytes();
@@ -54,6 +56,17 @@ pub fn cut(text: &str, most: usize) -> String {
     // A text without spaces is cut anywhere.
     let whole = if whole.len() * 2 < head.len() { head } else { whole };
     format!("{}…", whole.trim_end_matches([' ', ',', ';', ':', '(', '`']))
+}
+
+/// Returns the end of a text, at a clause if one begins there: a person who thinks aloud asks at the end.
+pub fn cut_front(text: &str, most: usize) -> Cow<'_, str> {
+    if text.len() <= most {
+        return Cow::Borrowed(text);
+    }
+    let tail = &text[text.ceil_char_boundary(text.len() - most)..];
+    let clause = tail.rsplit_once([',', ';', '.', '，']).map(|(_, rest)| rest.trim_start());
+    let rest = clause.filter(|rest| rest.len() >= most / 5).or_else(|| Some(tail.split_once(' ')?.1)).unwrap_or(tail);
+    Cow::Owned(format!("… {rest}"))
 }
 
 /// Returns a text in lower case with straight apostrophes: the form in which words are looked up.

@@ -1,14 +1,12 @@
 //! Finds decisions that a question and its answer make together: a choice that was offered and taken, or put and
 //! confirmed.
 
-use std::borrow::Cow;
-
 use super::exchange::{Exchange, Message};
 use super::list::{JOIN, List};
 use super::{answer, prompt};
 use crate::statement::{Label, Statement};
 use crate::text::patterns::phrases;
-use crate::text::plain::{cut, lower};
+use crate::text::plain::{cut, cut_front, lower};
 use crate::text::words::{Marks, split};
 
 /// Maximum length of a question about a choice, and of its answer, in bytes: together a line of a handoff.
@@ -82,17 +80,6 @@ fn confirms(text: &str) -> bool {
         .begin(&split(&lower(text), Marks::Dropped))
         .next()
         .is_some()
-}
-
-/// Returns the end of a text, at a clause if one begins there: a person who thinks aloud asks at the end.
-fn cut_front(text: &str, most: usize) -> Cow<'_, str> {
-    if text.len() <= most {
-        return Cow::Borrowed(text);
-    }
-    let tail = &text[text.ceil_char_boundary(text.len() - most)..];
-    let clause = tail.rsplit_once([',', ';', '.', '，']).map(|(_, rest)| rest.trim_start());
-    let rest = clause.filter(|rest| rest.len() >= most / 5).or_else(|| Some(tail.split_once(' ')?.1)).unwrap_or(tail);
-    Cow::Owned(format!("… {rest}"))
 }
 
 /// Whether an answer postpones the choice: "Not sure yet, let me think."

@@ -13,8 +13,9 @@ use crate::event::{Role, TurnKind};
 use crate::scope::TurnId;
 use crate::statement::{Label, Speaker, Statement};
 use crate::text::patterns::phrases;
-use crate::text::plain::plain;
+use crate::text::plain::{lower, plain};
 use crate::text::thoughts::without_thoughts;
+use crate::text::words::{Marks, split};
 
 /// A message of the model.
 #[derive(Debug)]
@@ -180,6 +181,16 @@ fn accept(exchanges: &mut [Exchange]) {
         // "Thanks, I'll take a look" leaves the offer to the person.
         let takes_over = prompt.own.iter().any(|s| Mark::Mine.is_in(s));
         let goes_on = prompt.purpose == Purpose::GoOn && !takes_over;
+        // "Sure :) Make sure it leaves out the failed steps" accepts the offer with a condition.
+        if let Some(answer) = earlier.last().and_then(|e| e.answer.as_ref()).filter(|_| affirms(prompt) && !takes_over)
+        {
+            let mut offers = offers(&answer.statements);
+            offers.retain(|s| s.label == Label::Offer);
+            if !offers.is_empty() {
+                prompt.accepts(&offers, answer.turn);
+                continue;
+            }
+        }
         if !(goes_on || prompt.purpose == Purpose::Request && prompt.refers_back) {
             continue;
         }
@@ -195,6 +206,20 @@ fn accept(exchanges: &mut [Exchange]) {
             _ => {}
         }
     }
+}
+
+/// Whether a message begins with a plain yes and says more: "Yes, but without the test folder". "OK, now fix the page"
+/// can pass over what was offered.
+fn affirms(prompt: &Prompt) -> bool {
+    let Some(first) = prompt.own.first().filter(|_| !matches!(prompt.purpose, Purpose::GoOn | Purpose::Empty)) else {
+        return false;
+    };
+    let yes = phrases!(
+        "yes / yeah / yep / yup / sure / of course / absolutely / please do / go ahead / sounds good / ja / klar / gerne / mach das / oui / bien sûr / d'accord / vas-y / allez-y / sí / claro / dale / adelante / sim / pode ser / sì / certo / va bene / да / давай / конечно / ano / jasně"
+    );
+    let east = ["好的", "可以", "是的", "好，", "はい", "お願い", "네,", "네 ", "좋아"];
+    yes.begin(&split(&lower(&first.text), Marks::Dropped)).next().is_some()
+        || east.iter().any(|part| first.text.starts_with(part))
 }
 
 /// Returns the offers and questions at the end of a message.

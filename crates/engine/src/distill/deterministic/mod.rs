@@ -19,6 +19,7 @@ mod open;
 mod prompt;
 mod requirements;
 mod restricted;
+mod running;
 mod sections;
 mod stated;
 mod story;
@@ -181,6 +182,9 @@ fn settled(exchanges: &[Exchange], events: &[Event]) -> Settled {
         for commit in &event.committed {
             settled.committed = at;
             settled.add(at, Bag::of(&format!("{commit} commit")));
+        }
+        if event.pushed {
+            settled.pushed = at;
         }
         for task in &event.tasks_done {
             settled.add(at, Bag::of(&task.text));

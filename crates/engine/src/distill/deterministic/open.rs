@@ -2,16 +2,16 @@
 //! the person, announced steps, and remaining work that somebody stated.
 
 use super::answer;
-use super::exchange::{Exchange, Message};
+use super::exchange::Exchange;
 use super::list::{JOIN, List};
 use super::marks::{Mark, statements};
-use super::prompt::{Prompt, Purpose, joined, lists_itself, names_a_file, weight, weight_of};
+use super::prompt::{Prompt, Purpose, lists_itself, names_a_file, weight_of};
 use super::stated::taken_back;
 use super::tables;
 use crate::distill::over::says_over;
 use crate::lineage::distillate::{Distillate, Item};
 use crate::scope::TurnId;
-use crate::statement::{Label, Speaker, Statement, is_pair};
+use crate::statement::{Label, Speaker, Statement};
 use crate::text::patterns::phrases;
 use crate::text::plain::{cut, lower};
 use crate::text::similarity::Bag;
@@ -30,13 +30,10 @@ pub const WAITS: &str = "Waits for an answer: ";
 pub const UNCONFIRMED: &str = "Not confirmed since the last change: ";
 
 /// Maximum length of a request that is quoted whole while it is worked on, in bytes: two lines of a handoff.
-const WHOLE: usize = 300;
+pub(super) const WHOLE: usize = 300;
 
 /// Maximum bytes between two questions that are one: a blank, or a bracket of three bytes.
 const GAP: usize = 4;
-
-/// Maximum length of each part of a complaint with its matter, in bytes.
-const PART: usize = 150;
 
 /// The open items of a session.
 pub struct Open {
@@ -297,7 +294,7 @@ impl Open {
                     if (s.sure
                         || s.label == Label::Commitment
                         || (s.bullet || quiet && age < 3) && Mark::Left.is_in(s)
-                        || Mark::Unproved.is_in(s) && !(is_of_commit(s) && settled.committed > answer.at)
+                        || Mark::Unproved.is_in(s) && !settled.has_stored(answer.at, s)
                         // A step outside the project is left to the person: "you need to enable it in the console".
                         || exchange.wrote && Mark::Yours.is_in(s))
                         && !s.text.ends_with(':')
@@ -317,140 +314,10 @@ impl Open {
             self.next.add(&format!("{WAITS}{}", cut(&text, WHOLE)), answer.turn, 3);
         }
     }
-
-    /// Adds the request before a message that asks for nothing new, if nothing was done for it: "Did you do something?"
-    fn undone(&mut self, prompt: &Prompt, earlier: &[Exchange]) {
-        let asks = |e: &Exchange| e.prompt.as_ref().is_some_and(|p| p.purpose == Purpose::Request);
-        if prompt.purpose == Purpose::Request || !earlier.iter().any(|e| e.wrote) {
-            return;
-        }
-        let Some(exchange) = earlier.iter().rev().take(3).find(|e| asks(e)).filter(|e| !e.worked && !e.wrote) else {
-            return;
-        };
-        let Some(before) = exchange.prompt.as_ref().filter(|p| p.surely_commands() && p.is_substantive()) else {
-            return;
-        };
-        self.in_progress.tell(&before.core, &before.turns, 4);
-        for s in before.beside().filter(|s| s.label == Label::Request && s.sure) {
-            self.in_progress.add(&s.text, before.turn, 3);
-        }
-    }
-
-    /// Adds the failure reported before a message that only goes on ("recompiled, continue"): until that is answered,
-    /// nothing says that it was mended.
-    fn unmended(&mut self, prompt: &Prompt, earlier: &[Exchange]) {
-        if !matches!(prompt.purpose, Purpose::GoOn | Purpose::Note) {
-            return;
-        }
-        let Some(exchange) = earlier.last().filter(|e| !e.confirmed) else { return };
-        let Some(before) = exchange.prompt.as_ref().filter(|p| p.complains() || p.reports_fault()) else { return };
-        let told = before.report.as_deref().unwrap_or(&before.core);
-        self.blocked.tell(&cut(told, PART), &before.turns, 4);
-    }
-
-    /// Adds what else a message asked for that was interrupted by one that asks for nothing: "Only this repo, please."
-    fn interrupted(&mut self, prompt: &Prompt, earlier: &[Exchange], settled: &Settled) {
-        let stopped = earlier.last().filter(|e| e.runs()).and_then(|e| e.prompt.as_ref());
-        let Some(before) = stopped.filter(|_| matches!(prompt.purpose, Purpose::Note | Purpose::GoOn)) else { return };
-        let asks = |s: &&Statement| s.label == Label::Request && weight_of(s) >= 2 && !s.text.ends_with([':', '：']);
-        for s in before.beside().filter(asks).filter(|s| !settled.after(before.at, s.bag())) {
-            self.in_progress.add(&s.text, before.turn, 4);
-        }
-    }
-
-    /// Adds the failure that the last message reports, if the model changed something for it: whether that helped was
-    /// never said. "That did not fix it" is told with the request before it. `owes`: the message is about work that is
-    /// left.
-    fn unconfirmed(&mut self, exchange: &Exchange, prompt: &Prompt, earlier: &[Exchange], owes: bool) {
-        let reported = prompt.report.as_deref().filter(|_| matches!(prompt.purpose, Purpose::Report | Purpose::Empty));
-        let told = reported.or_else(|| Some(&*prompt.core).filter(|_| prompt.complains() || prompt.reports_fault()));
-        let changed = exchange.edited && !exchange.confirmed || exchange.asks_to_try();
-        let Some(told) = told.filter(|_| changed && !owes) else { return };
-        let matter = earlier.iter().rev().filter_map(|e| e.prompt.as_ref()).find(|before| before.is_substantive());
-        match matter.filter(|_| prompt.refers_back && reported.is_none()) {
-            Some(before) => {
-                let text = format!("{UNCONFIRMED}{}{JOIN}{}", cut(&before.core, PART), cut(told, PART));
-                self.loops.tell(&text, &[&before.turns[..], &prompt.turns].concat(), 3);
-            }
-            None => self.loops.tell(&format!("{UNCONFIRMED}{}", cut(told, PART)), &prompt.turns, 3),
-        }
-    }
-
-    /// Adds the request the model was working on when the range ended. `follows`: the goal was set before the range.
-    fn running(&mut self, exchange: &Exchange, earlier: &[Exchange], follows: bool, settled: &Settled) {
-        let Some(prompt) = &exchange.prompt else { return };
-        // A complaint that was answered with nothing but words is not mended yet.
-        // "We still have to migrate the table" is no complaint.
-        let owes = prompt.promises() || prompt.own.iter().any(|s| Mark::Left.is_in(s));
-        let complains = !owes && (prompt.complains() || prompt.purpose == Purpose::Reject);
-        let unmet = complains && !exchange.worked && !exchange.wrote || is_stalled(exchange, prompt);
-        let is_open = exchange.runs() || unmet;
-        if !is_open {
-            self.unconfirmed(exchange, prompt, earlier, owes);
-            return;
-        }
-        // "Where were we?" asks for the work and is none; "And the invoices?" names some.
-        let asks_back = prompt.purpose == Purpose::Question && weight(&prompt.ask) == 0;
-        if prompt.accepted.len() > 1 {
-            for (text, turn) in &prompt.accepted {
-                self.in_progress.add(text, *turn, 5);
-            }
-        } else if !prompt.core.is_empty()
-            && !asks_back
-            && !matches!(prompt.purpose, Purpose::GoOn | Purpose::Note)
-            && (follows || earlier.iter().any(|e| e.prompt.is_some()))
-        {
-            // "That's not the reason" says nothing without the matter it is about; "No, there are none" answers the last
-            // of several messages about it.
-            let back = if prompt.refers_back { 4 } else { 1 };
-            let matter = earlier.iter().rev().take(back).filter_map(|e| e.prompt.as_ref());
-            match matter.into_iter().find(|before| before.is_substantive()).filter(|_| complains) {
-                Some(before) => {
-                    let text = format!("{}{JOIN}{}", cut(&before.core, PART), cut(&in_hand(prompt), PART));
-                    self.in_progress.tell(&text, &[&before.turns[..], &prompt.turns].concat(), 5);
-                }
-                None => self.in_progress.tell(&in_hand(prompt), &prompt.turns, 5),
-            }
-            // Each thing that the message asks for is open.
-            let asks = |s: &&Statement| {
-                s.label == Label::Request
-                    && weight_of(s) >= 2
-                    && !Mark::Praise.is_in(s)
-                    && !s.text.ends_with([':', '：'])
-                    && !prompt.core.contains(&s.text)
-            };
-            for s in prompt.beside().filter(asks).filter(|s| !settled.after(prompt.at, s.bag())) {
-                self.in_progress.add(&s.text, prompt.turn, 4);
-            }
-        }
-        self.undone(prompt, earlier);
-        self.unmended(prompt, earlier);
-        self.interrupted(prompt, earlier, settled);
-        if let Some(report) = &prompt.report {
-            self.in_progress.add(report, prompt.turn, 5);
-        }
-        if prompt.refers_back
-            && let Some(message) = earlier.iter().rev().find_map(|e| e.answer.as_ref())
-        {
-            for s in pointed_at(message).into_iter().filter(|_| points_at_list(prompt)) {
-                self.loops.add(&s.text, message.turn, 3);
-            }
-        }
-        // The newest remarks tell how far the work is.
-        for message in exchange.messages().rev().take(2) {
-            for s in answer::best(&message.statements, 2, 6)
-                .into_iter()
-                .filter(|s| !s.bullet && !s.text.ends_with([':', '：']) && !is_blocker(s))
-            {
-                self.in_progress.add(&s.text, message.turn, 3);
-            }
-        }
-    }
 }
 
 /// Whether a statement of the model is an order to the person: "Then restart the server and try again."
 fn directs(s: &Statement) -> bool {
-    let is_order = |said: &[Statement]| matches!(said, [only] if only.label == Label::Request && only.sure);
     // "You need the rights of root" explains.
     let explains =
         phrases!("you|we|i|it|this|that|there|the / du|sie|wir|das / vous|tu|il|le|la / usted|tú|el / você|o|a");
@@ -459,7 +326,12 @@ fn directs(s: &Statement) -> bool {
         && !s.text.ends_with([':', '：'])
         && !Mark::Announcement.is_in(s)
         && weight_of(s) >= 2
-        && is_order(&statements(&s.text, Speaker::Person, false))
+        && is_order(&s.text)
+}
+
+/// Whether a text would be a request beyond doubt if a person said it.
+pub(super) fn is_order(text: &str) -> bool {
+    matches!(&statements(text, Speaker::Person, false)[..], [only] if only.label == Label::Request && only.sure)
 }
 
 /// Whether a sentence says what follows the step above it: "Then restart the app and try again."
@@ -468,15 +340,6 @@ fn follows_up(text: &str) -> bool {
         .begin(&split(&lower(text), Marks::Dropped))
         .next()
         .is_some()
-}
-
-/// Whether the model could not begin what was asked, because it needs something of the person first.
-fn is_stalled(exchange: &Exchange, prompt: &Prompt) -> bool {
-    let waits = |answer: &Message| answer.statements.iter().rev().take(3).any(is_blocker);
-    !exchange.acted
-        && prompt.purpose == Purpose::Request
-        && prompt.is_substantive()
-        && exchange.answer.as_ref().is_some_and(waits)
 }
 
 /// Whether a statement of the person says what comes next: "Next we must add the report". An answer without any work
@@ -507,7 +370,7 @@ fn is_plea(s: &Statement) -> bool {
 }
 
 /// Whether a statement of the model says that it cannot go on: "`.git` is mounted read-only, so I cannot commit".
-fn is_blocker(s: &Statement) -> bool {
+pub(super) fn is_blocker(s: &Statement) -> bool {
     let stopped = s.label == Label::Finding && Mark::Unable.is_in(s) && answer::names(&s.text);
     !s.bullet && !s.text.ends_with(':') && (s.label == Label::Blocked || stopped)
 }
@@ -533,16 +396,6 @@ fn without_joint(text: &str) -> String {
     let Some(rest) = JOINTS.iter().find_map(|joint| text.strip_prefix(joint)) else { return text.to_owned() };
     let mut letters = rest.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
-}
-
-/// Returns the text of a request that is being worked on. A short one whose first sentence is not in its core is quoted
-/// whole, because nothing has answered that sentence yet ("The arrows are still wrong. Is the plot right?").
-fn in_hand(prompt: &Prompt) -> String {
-    let own = || prompt.own.iter().filter(|s| s.label != Label::Assent);
-    let all = joined(own());
-    let is_told = own().next().is_none_or(|first| prompt.core.contains(&first.text));
-    // An accepted offer contains the words of two turns, so it keeps its core.
-    if is_told || all.len() > WHOLE || prompt.turns.len() > 1 { prompt.core.clone() } else { all }
 }
 
 /// Whether a later decision is about a question: between people, a question is answered by what they agree on.
@@ -583,11 +436,6 @@ fn only_notes(s: &Statement) -> bool {
 fn names_work(s: &Statement) -> bool {
     [Mark::Left, Mark::Lacking, Mark::Later, Mark::ToDo].into_iter().any(|mark| mark.is_in(s))
         || phrases!("not|never / nicht / pas / no / non / não / не").stand_in(&s.text)
-}
-
-/// Whether a statement is about a commit: "I didn't commit anything."
-fn is_of_commit(s: &Statement) -> bool {
-    phrases!("commit|committed|commits|committet|committé|commiteado").stand_in(&s.text)
 }
 
 /// Whether a statement says that work remains: "We still have to migrate the table."
@@ -638,34 +486,6 @@ fn serves(offer: &str) -> bool {
     itself.stand_in(offer) || east.iter().any(|part| offer.contains(part))
 }
 
-/// Whether an item only says what the person is to see or check: "Make sure both run: - the server shows its address".
-fn is_expected(s: &Statement) -> bool {
-    let checks = phrases!(
-        "make|be sure / ensure / verify / you|it should|will|shall now? see|show / to check|test|verify / überprüfe|prüfe / solltest du? sehen / vérifiez|vérifie / assurez-vous / asegúrate|verifica|comprueba / assicurati|controlla / verifique|certifique-se / убедитесь|проверьте / zkontrolujte|ověřte"
-    );
-    s.heading.as_deref().is_some_and(|heading| checks.stand_in(heading))
-}
-
-/// Whether a request is about what was listed before, and names nothing else: "fix this", "do all of them". "Attach the
-/// original icon to this" is about something else.
-fn points_at_list(prompt: &Prompt) -> bool {
-    let several = phrases!(
-        "these|those|them|both / all of / diese|alle|beide / ces|ceux|tous / estos|esos|todos / questi|tutti / эти|все"
-    );
-    prompt.purpose == Purpose::Request && (weight(&prompt.ask) <= 2 || several.stand_in(&prompt.ask))
-}
-
-/// Returns the list of a message, which is what "fix this" or "implement the plan" refers to.
-fn pointed_at(message: &Message) -> Vec<&Statement> {
-    let bullets: Vec<&Statement> = message
-        .statements
-        .iter()
-        .filter(|s| s.bullet && s.level == 0 && !s.asks && !matches!(s.label, Label::Pasted | Label::Done))
-        .filter(|s| !names_a_file(&s.text) && !is_pair(&s.text) && !is_expected(s) && !s.text.ends_with([':', '：']))
-        .collect();
-    if bullets.len() > 1 { bullets.into_iter().take(6).collect() } else { Vec::new() }
-}
-
 /// A piece of completed work, with its position.
 pub struct Completed {
     pub at: usize,
@@ -682,11 +502,20 @@ pub struct Settled {
     pub merged: Vec<TurnId>,
     /// Position of the last commit.
     pub committed: usize,
+    /// Position of the last push.
+    pub pushed: usize,
 }
 
 impl Settled {
     pub fn add(&mut self, at: usize, bag: Bag) {
         self.found.push(Completed { at, bag });
+    }
+
+    /// Whether a statement at a position says that something is not committed, or not pushed, and it was later.
+    pub fn has_stored(&self, at: usize, s: &Statement) -> bool {
+        let commits = phrases!("commit|committed|commits|uncommitted|committet|committé|commiteado");
+        let pushes = phrases!("push|pushed|pushes|unpushed|local|gepusht|poussé|subido");
+        self.committed > at && commits.stand_in(&s.text) || self.pushed > at && pushes.stand_in(&s.text)
     }
 
     /// Whether an item of a plan was completed after it was said, also by a table's row with its name.
