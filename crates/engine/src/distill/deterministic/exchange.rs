@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::commands;
+use super::forms::{Choice, Form};
 use super::marks::{Mark, statements};
 use super::numbered::{self, numbers};
 use super::prompt::{self, Prompt, Purpose};
@@ -55,6 +56,10 @@ pub struct Exchange {
     pub edited: bool,
     /// Whether a check passed after the last edit, or the work was pushed.
     pub confirmed: bool,
+    /// What the person chose in forms that the model put to them.
+    pub chosen: Vec<Choice>,
+    /// A form without an answer.
+    pub form: Option<Form>,
 }
 
 impl Exchange {
@@ -69,6 +74,8 @@ impl Exchange {
             wrote: false,
             edited: false,
             confirmed: false,
+            chosen: Vec::new(),
+            form: None,
         }
     }
 
@@ -147,7 +154,14 @@ pub fn exchanges(turns: &[Said]) -> Vec<Exchange> {
                 called = false;
                 before = Some(said);
             }
-            (_, TurnKind::ToolCall) => (open.worked, called) = (true, true),
+            (_, TurnKind::ToolCall) => {
+                open.form = Form::of(said).or(open.form.take());
+                (open.worked, called) = (true, true);
+            }
+            (Role::Tool, TurnKind::ToolResult) if open.form.as_ref().is_some_and(|f| f.is_answered_by(said)) => {
+                let form = open.form.take();
+                open.chosen.extend(form.map_or(Vec::new(), |form| form.choices(said)));
+            }
             // Imported histories contain tool calls as blocks of text.
             (Role::Tool, TurnKind::ToolResult) if said.call.is_none() && has_calls(&said.text) => {
                 (open.worked, called) = (true, true);

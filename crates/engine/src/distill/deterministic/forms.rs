@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::list::JOIN;
 use crate::distill::Said;
-use crate::distill::work_state::{plain_tool, value};
+use crate::distill::work_state::{field, list as listed, plain_tool};
 use crate::event::{Role, TurnKind};
 use crate::scope::TurnId;
 use crate::text::patterns::phrases;
@@ -69,12 +69,9 @@ impl Form {
         if !TOOLS.contains(&plain_tool(tool).as_str()) {
             return None;
         }
-        let told = value(&said.text, "questions").and_then(|list| serde_json::from_str::<Value>(list).ok());
-        let mut questions: Vec<(String, String)> = match told.as_ref().and_then(Value::as_array) {
-            Some(list) => list.iter().take(MOST).filter_map(question).collect(),
-            None => Vec::new(),
-        };
-        if let Some(one) = value(&said.text, "question").filter(|_| questions.is_empty()) {
+        let told = listed(&said.text, &["questions"]).unwrap_or_default();
+        let mut questions: Vec<(String, String)> = told.iter().take(MOST).filter_map(question).collect();
+        if let Some(one) = field(&said.text, "question").filter(|_| questions.is_empty()) {
             questions.push((String::new(), plain(one)));
         }
         Some(Form { turn: said.id, call: said.call.clone(), questions })

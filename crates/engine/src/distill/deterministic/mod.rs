@@ -9,7 +9,9 @@
 mod answer;
 mod choices;
 mod commands;
+mod decides;
 mod exchange;
+mod forms;
 mod goal;
 mod list;
 mod marks;

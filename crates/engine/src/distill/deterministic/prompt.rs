@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::answer::is_greeting;
+use super::forms::{Choice, cards};
 use super::goal::vocabulary;
 use super::list::JOIN;
 use super::marks::{Mark, reword, statements};
@@ -85,6 +86,8 @@ pub struct Prompt {
     pub accepted: Vec<(String, TurnId)>,
     /// The turns whose words the request contains, oldest first.
     pub turns: Vec<TurnId>,
+    /// The questions of a form that the message gives with their answers.
+    pub chosen: Vec<Choice>,
 }
 
 impl Prompt {
@@ -316,6 +319,8 @@ pub fn read(said: &Said, at: usize, before: Option<&str>) -> Prompt {
     let text = without_program_lines(&said.text);
     let told = without_attachments(&text);
     let mut all = statements(told, Speaker::Person, false);
+    let cards = cards(told);
+    all.retain(|s| !cards.iter().any(|(_, _, bytes)| bytes.contains(&s.range.start)));
     let surely_pasted = all.iter().any(|s| s.label == Label::Pasted && s.sure);
     let pasted = surely_pasted || without_machine_text(&mut all);
     // The classifier often takes a person's own list for pasted text, so a guess alone removes no sentence.
@@ -345,7 +350,11 @@ pub fn read(said: &Said, at: usize, before: Option<&str>) -> Prompt {
     // "Create the check. The error must be below 0.5%": what a specification says of errors reports none.
     let specifies = !surely_pasted && own.first().is_some_and(|s| s.sure && s.label == Label::Request);
     let report = (pasted && !specifies || own.is_empty()).then(|| failure_in(&said.text)).flatten();
-    let purpose = purpose(&own, report.is_some());
+    let purpose = match purpose(&own, report.is_some()) {
+        // Whoever only chooses lets the work go on.
+        Purpose::Empty if !cards.is_empty() => Purpose::GoOn,
+        purpose => purpose,
+    };
     let asked = asked(&own);
     let ask = words(&own, asked);
     let core = Some(core(&own, asked.0)).filter(|core| weight(core) >= 3).unwrap_or_else(|| cut(&ask, SHORT));
@@ -367,6 +376,10 @@ pub fn read(said: &Said, at: usize, before: Option<&str>) -> Prompt {
         own,
         accepted: Vec::new(),
         turns: vec![said.id],
+        chosen: cards
+            .into_iter()
+            .map(|(question, answer, _)| Choice { question, answer, turns: vec![said.id] })
+            .collect(),
     }
 }
 

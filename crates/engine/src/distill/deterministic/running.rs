@@ -4,7 +4,7 @@ use super::answer;
 use super::exchange::{Exchange, Message};
 use super::list::JOIN;
 use super::marks::Mark;
-use super::open::{Open, Settled, UNCONFIRMED, WHOLE, is_blocker, is_order};
+use super::open::{Open, Settled, UNCONFIRMED, WAITS, WHOLE, is_blocker, is_order};
 use super::prompt::{Prompt, Purpose, joined, names_a_file, weight, weight_of};
 use crate::statement::{Label, Statement, is_pair};
 use crate::text::patterns::phrases;
@@ -123,6 +123,7 @@ impl Open {
             }
         }
         self.steps(prompt, earlier);
+        self.choosing(exchange, earlier);
         self.undone(prompt, earlier);
         self.unmended(prompt, earlier);
         self.interrupted(prompt, earlier, settled);
@@ -159,6 +160,22 @@ impl Open {
         }
         for step in steps.into_iter().take(6).filter(|s| s.label != Label::Done && s.ticked != Some(true)) {
             self.in_progress.add(&step.text, answer.turn, 4);
+        }
+    }
+
+    /// Adds the questions of a form without an answer, and the matter that the person's choices belong to.
+    fn choosing(&mut self, exchange: &Exchange, earlier: &[Exchange]) {
+        if let Some(form) = &exchange.form {
+            for question in form.questions() {
+                self.next.add(&format!("{WAITS}{}", cut(question, WHOLE)), form.turn, 3);
+            }
+        }
+        let Some(prompt) = exchange.prompt.as_ref().filter(|p| !p.chosen.is_empty() && p.own.is_empty()) else {
+            return;
+        };
+        if let Some(before) = earlier.iter().rev().filter_map(|e| e.prompt.as_ref()).find(|p| p.is_substantive()) {
+            let turns = [&before.turns[..], &[prompt.turn]].concat();
+            self.in_progress.tell(&before.core, &turns, 4);
         }
     }
 

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::answer;
 use super::choices;
+use super::decides::{declares, follows, is_choice, is_own, is_reasoned, prefers};
 use super::exchange::Exchange;
 use super::goal::{is_errand, vocabulary};
 use super::list::{JOIN, List, Noted, replacing};
@@ -79,6 +80,9 @@ impl Told {
             told.person(exchange, exchanges[..i].last(), (runs, i + 2 >= exchanges.len()));
             choices::answered(&mut told.decisions, exchange, exchanges[..i].last());
             choices::confirmed(&mut told.decisions, exchange);
+            for choice in exchange.chosen.iter().filter(|choice| choice.decides()) {
+                told.decisions.tell(&choice.text(), &choice.turns, 4);
+            }
             told.reported(exchange);
             told.tabled(exchange);
             let next = exchanges.get(i + 1).and_then(|e| e.prompt.as_ref());
@@ -174,6 +178,9 @@ impl Told {
         }
         for pair in prompt.answers.iter().filter(|pair| !pair.puts_off) {
             self.constraints.tell(&pair.text, &pair.turns, 3);
+        }
+        for choice in prompt.chosen.iter().filter(|choice| choice.decides()) {
+            self.decisions.tell(&choice.text(), &choice.turns, 4);
         }
         if let Some(old) = replaced.filter(|_| prompt.own.iter().any(|s| forgets(&s.text))) {
             let turns = [&old.turns[..], &[prompt.turn]].concat();
@@ -295,7 +302,10 @@ impl Told {
         // to do so.
         let explains = !exchange.acted && exchange.prompt.as_ref().is_some_and(|p| p.purpose == Purpose::Question);
         for message in exchange.messages() {
-            let chosen = |s: &&Statement| is_choice(s) && (!explains || declares(&s.text) || is_own(&s.text));
+            let chosen = |s: &&Statement| {
+                is_choice(s) && (!explains || declares(&s.text) || is_own(&s.text))
+                    || exchange.worked && !explains && follows(s)
+            };
             for s in message.statements.iter().filter(chosen) {
                 self.decisions.add(&without_label(&s.text), message.turn, 2);
             }
@@ -504,7 +514,7 @@ fn echoes(s: &Statement, prompt: &Prompt) -> bool {
 }
 
 /// Whether a text says that something was not done: "Not done, because …", "Noch nicht gebucht".
-fn is_not(text: &str) -> bool {
+pub fn is_not(text: &str) -> bool {
     let low = lower(&text[..text.floor_char_boundary(24)]);
     ["not ", "nicht ", "noch nicht ", "pas ", "no ", "non ", "não "].iter().any(|n| low.starts_with(n))
 }
@@ -554,7 +564,7 @@ fn is_verdict(s: &Statement) -> bool {
 }
 
 /// Whether a sentence reports a failure; "0 failures" and "If the file is missing, …" report none.
-fn is_fault(s: &Statement) -> bool {
+pub fn is_fault(s: &Statement) -> bool {
     Mark::Fault.is_in(s) && !Mark::NoFault.is_in(s) && !Mark::Hypothetical.is_in(s)
 }
 
@@ -604,64 +614,6 @@ fn forgets(text: &str) -> bool {
     phrases!("forget what i said / forget about / never mind / scratch that / ignore what i said / take back / vergiss / oublie|oubliez / olvida / dimentica / esquece").stand_in(text)
 }
 
-/// Whether a statement of the model is a decision that a reader can understand.
-fn is_choice(s: &Statement) -> bool {
-    let understood = s.standalone || prompt::weight_of(s) >= 3;
-    declares(&s.text) || s.label == Label::Decision && understood && answer::worth(s) > 0 && !weighs(&s.text)
-}
-
-/// Phrases that give a reason or name what was not chosen, in scripts without blanks.
-const REASONS: [&str; 9] = ["而不是", "避免", "以免", "因为", "因為", "代わりに", "ため", "改由", "改用"];
-
-/// Whether a statement about a change gives the reason for it, or names what was not chosen: "Poppins is loaded with a
-/// link, which is faster than an import", "the key lives in the browser's storage, not in the database".
-fn is_reasoned(s: &Statement) -> bool {
-    let contrasts = || [", not ", "— not ", "– not ", "; not "].iter().any(|not| s.text.contains(not));
-    let east = || !s.text.is_ascii() && REASONS.iter().any(|part| s.text.contains(part));
-    let told = matches!(s.label, Label::Done | Label::Finding | Label::Remark | Label::Decision | Label::Directive);
-    told && !s.asks
-        && answer::names(&s.text)
-        && answer::worth(s) > 0
-        && (5..=45).contains(&s.words().max(prompt::weight_of(s)))
-        && !is_fault(s)
-        && !is_not(&s.text)
-        && !Mark::Hypothetical.is_in(s)
-        && !weighs(&s.text)
-        && (Mark::Reasoned.is_in(s) || contrasts() || east())
-}
-
-/// Whether the model names, during its work, its choice and the other one: "I'll point compose at it via `env_file`
-/// instead of requiring a root `.env`".
-fn prefers(s: &Statement) -> bool {
-    let contrasts = phrases!(
-        "instead of / rather than / in place of / statt|anstatt|anstelle / au lieu de / plutôt que / en lugar de / en vez de / invece di|che / piuttosto che / em vez de / вместо / místo"
-    );
-    is_own(&s.text)
-        && !s.asks
-        && (6..=40).contains(&s.words())
-        && answer::names(&s.text)
-        && !Mark::Hypothetical.is_in(s)
-        && !is_fault(s)
-        && contrasts.stand_in(&s.text)
-}
-
-/// Whether a text begins with its speaker: "I'll keep the table form".
-fn is_own(text: &str) -> bool {
-    phrases!("i'll / i will / i'm / i am / we'll / we will / let's / i / we / ich / wir / je / nous / voy / vamos")
-        .begin(&split(&lower(text), Marks::Dropped))
-        .next()
-        .is_some()
-}
-
-/// Whether a text only weighs a possibility: "Using the other registry can drop the cost" decides nothing.
-fn weighs(text: &str) -> bool {
-    let words = split(&lower(text), Marks::Dropped);
-    let may = phrases!(
-        "can|could|might|may|would / kann|könnte|würde / peut|pourrait / puede|podría / può|potrebbe / pode|poderia"
-    );
-    !is_own(text) && words.iter().take(12).any(|w| may.begin(&[*w]).next().is_some())
-}
-
 /// Whether a statement only hopes that something helps: "The issue should now be fixed."
 fn is_hoped(text: &str) -> bool {
     phrases!("should / sollte / devrait / debería / dovrebbe / deveria / должно / měl|mělo by").stand_in(text)
@@ -670,15 +622,6 @@ fn is_hoped(text: &str) -> bool {
 /// Whether a short statement about a failure does not say which: "There are still errors".
 fn is_vague(s: &Statement) -> bool {
     s.words() <= 7 && !answer::names(&s.text)
-}
-
-/// Whether a text begins with a label that declares a decision: "My decision: …", "Entscheidung: …".
-fn declares(text: &str) -> bool {
-    let head = &text[..text.floor_char_boundary(24)];
-    head.contains(':') && phrases!("decision / my decision / our decision / decided / entscheidung / meine entscheidung / décision / ma décision / decisión / mi decisión")
-        .begin(&split(&lower(head), Marks::Dropped))
-        .next()
-        .is_some()
 }
 
 /// Removes a label like "My decision:", because the section's heading says so already.

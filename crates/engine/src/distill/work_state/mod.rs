@@ -26,7 +26,7 @@ mod tests;
 mod tickets;
 mod tracker;
 
-pub use self::input::{plain_tool, value};
+pub use self::input::{field, list, plain_tool};
 pub use self::lists::Checkbox;
 pub use self::summary::{Summary, told};
 pub use self::tasks::{Status, Task};
