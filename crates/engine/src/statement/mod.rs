@@ -18,6 +18,7 @@ mod placed;
 mod promise;
 mod rules;
 mod signs;
+mod source;
 #[cfg(test)]
 mod tests;
 
@@ -28,6 +29,7 @@ use self::placed::Sentence;
 pub use self::promise::due;
 pub use self::rules::Trust;
 pub use self::signs::says_all;
+pub use self::source::source_lines;
 use crate::text::similarity::Bag;
 use crate::text::words::Word;
 

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use super::source::source_lines;
 use crate::text::blocks::Block;
 use crate::text::words::Word;
 
@@ -143,18 +144,42 @@ fn has(ranges: &[Range<usize>], at: usize) -> bool {
 }
 
 /// Whether a line was copied from a browser's console, where Chromium ends each message with a link, or from a
-/// database: `ERROR:  …`, `HINT:  …`, `LINE 14: …`, `SQL state: 42883`.
+/// database: `ERROR:  …`, `HINT:  …`, `LINE 14: …`, `SQL state: 42883`, or from a log.
 fn is_console(line: &str) -> bool {
     let linked =
         ["Understand this error", "Understand this warning"].iter().any(|link| line.trim_end().ends_with(link));
     let label = line.split_once(':').map_or("", |(label, _)| label);
     let numbered = label.strip_prefix("LINE ").is_some_and(|no| no.bytes().all(|b| b.is_ascii_digit()));
-    linked || numbered || matches!(label, "ERROR" | "FATAL" | "HINT" | "DETAIL" | "SQL state")
+    let levels = ["ERROR", "FATAL", "WARNING", "WARN", "INFO", "DEBUG"];
+    // `INFO:accelerate.utils:We will …`, `WARN[0000] The variable …`, `worker.py:66: FutureWarning: …`
+    let logged = levels.iter().any(|level| {
+        let rest = line.strip_prefix(level);
+        rest.is_some_and(|rest| {
+            let name = rest.strip_prefix(':').and_then(|rest| rest.split_once(':')).map_or("", |(name, _)| name);
+            let dotted = name.contains(['.', '_']) && !name.contains(' ');
+            dotted || rest.strip_prefix('[').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        })
+    });
+    let warned = line.split_once(": ").is_some_and(|(place, rest)| {
+        let placed = place.rsplit_once(':').is_some_and(|(file, no)| {
+            file.contains('.') && !file.contains(' ') && !no.is_empty() && no.bytes().all(|b| b.is_ascii_digit())
+        });
+        placed && rest.split_once(": ").is_some_and(|(kind, _)| kind.ends_with("Warning") || kind.ends_with("Error"))
+    });
+    linked || numbered || logged || warned || matches!(label, "ERROR" | "FATAL" | "HINT" | "DETAIL" | "SQL state")
 }
 
-/// Finds the parts of a person's message that a terminal, a program or a page printed. Six forms show it: lines between
+/// Returns where a person wrote on in their own script, directly behind a line of a log: `… offloaded to the disk.这个是？`.
+fn typed_from(line: &str) -> Option<usize> {
+    // Greek, Cyrillic and everything behind them: a log is in Latin letters.
+    let is_own = |c: char| c as u32 >= 0x370 && c.is_alphabetic();
+    let at = line.find(is_own).filter(|at| *at > 20 && is_console(line))?;
+    (line[at..].chars().filter(|c| is_own(*c)).count() >= 3).then_some(at)
+}
+
+/// Finds the parts of a person's message that a terminal, a program or a page printed. Seven forms show it: lines between
 /// two prompts of a terminal, lines after the last prompt up to a blank line, lines of which several begin alike (`Add -
-/// …`), messages of a browser's console or a database, the source of a diagram, and lines that recur, as the rows of a
+/// …`), messages of a browser's console, a database or a log, the source of a diagram or of a program, and lines that recur, as the rows of a
 /// page do (`Today`, `Normal`). A page has no prompt to mark its ends, so the rest of its paragraph belongs to it, except
 /// the first line of the message: people write a sentence and paste below it.
 pub fn recorded(text: &str) -> Recorded {
@@ -162,6 +187,7 @@ pub fn recorded(text: &str) -> Recorded {
     let printed = terminal_lines(&lines);
     let here_documents = here_documents(&lines);
     let diagram = diagram_lines(&lines);
+    let source = source_lines(&lines);
     let page = paragraphs_of(&lines, &page_lines(&lines));
     let mut heads: HashMap<(&str, &str), usize> = HashMap::new();
     for head in lines.iter().filter_map(|line| head(line)) {
@@ -177,8 +203,8 @@ pub fn recorded(text: &str) -> Recorded {
             found.here_documents.push(range);
         } else if page[i] {
             found.page.push(range);
-        } else if printed[i] || diagram[i] || alike() || is_console(line) {
-            found.printed.push(range);
+        } else if printed[i] || diagram[i] || source[i] || alike() || is_console(line) {
+            found.printed.push(range.start..range.start + typed_from(line).unwrap_or(line.len()));
         }
     }
     found

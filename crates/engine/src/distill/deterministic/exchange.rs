@@ -18,6 +18,9 @@ use crate::text::plain::{lower, plain};
 use crate::text::thoughts::without_thoughts;
 use crate::text::words::{Marks, split};
 
+/// Maximum number of statements of a message that only announces work: more explain or report.
+const SHORT: usize = 5;
+
 /// A message of the model.
 #[derive(Debug)]
 pub struct Message {
@@ -163,8 +166,11 @@ pub fn exchanges(turns: &[Said]) -> Vec<Exchange> {
                 open.chosen.extend(form.map_or(Vec::new(), |form| form.choices(said)));
             }
             // Imported histories contain tool calls as blocks of text.
-            (Role::Tool, TurnKind::ToolResult) if said.call.is_none() && has_calls(&said.text) => {
-                (open.worked, called) = (true, true);
+            (Role::Tool, TurnKind::ToolResult) if said.call.is_none() => {
+                open.chosen.extend(Form::recorded(said).map_or(Vec::new(), |form| form.choices(said)));
+                if has_calls(&said.text) {
+                    (open.worked, called) = (true, true);
+                }
             }
             _ => {}
         }
@@ -175,7 +181,15 @@ pub fn exchanges(turns: &[Said]) -> Vec<Exchange> {
         let announces = |s: &Statement| Mark::Announcement.is_in(s) && !Mark::Courtesy.is_in(s);
         // "Here is what was completed:" above a table announces the table.
         let goes_on = |m: &Message| m.done_rows.is_empty() && m.statements.iter().rev().take(2).any(announces);
-        called |= open.worked && open.remarks.last().is_some_and(goes_on);
+        // A short message that ends with a step and reports nothing begins the work, before any tool was called.
+        let begins = |m: &Message| {
+            m.statements.len() <= SHORT
+                && m.commands.is_empty()
+                && m.statements.last().is_some_and(announces)
+                && m.statements.iter().all(|s| s.label != Label::Done && !s.asks)
+        };
+        let is_begun = |m: &Message| open.worked && goes_on(m) || !open.worked && begins(m);
+        called |= open.remarks.last().is_some_and(is_begun);
         open.close(called, true);
         out.push(open);
     }

@@ -1,5 +1,5 @@
-//! Reads the choices of a person in a form of the program: a question with options, and what was chosen. They are the
-//! plainest decisions of a session. A form is a tool call with its result, or a message of questions and answers.
+//! Reads the choices of a person in a form of the program: a question with options, and what was chosen. They say most
+//! plainly how the work has to be. A form is a tool call with its result, or a message of questions and answers.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use crate::text::plain::{cut, lower, plain};
 use crate::text::words::{Marks, split};
 
 /// Maximum length of a question and of its answer, in bytes: together a line of a handoff.
-const QUESTION: usize = 150;
+const QUESTION: usize = 110;
 const ANSWER: usize = 150;
 
 /// Maximum number of questions of a form that are read. The programs put at most four.
@@ -26,7 +26,7 @@ const TOOLS: [&str; 7] =
     ["askuserquestion", "askuser", "askfollowupquestion", "ask", "question", "requestuserinput", "promptuser"];
 
 /// What stands before the answers in the result of such a tool.
-const ANSWERED: &str = "answered your question";
+const ANSWERED: [&str; 2] = ["answered your question", "questions have been answered"];
 
 /// A question with the person's answer.
 #[derive(Clone, PartialEq, Debug)]
@@ -40,7 +40,9 @@ pub struct Choice {
 impl Choice {
     /// Returns question and answer as one line.
     pub fn text(&self) -> String {
-        format!("{}{JOIN}{}", cut(&self.question, QUESTION), cut(&self.answer, ANSWER))
+        // Programs mark the option that the model would take.
+        let answer = self.answer.replace(" (Recommended)", "");
+        format!("{}{JOIN}{}", cut(&self.question, QUESTION), cut(&answer, ANSWER))
     }
 
     /// Whether the answer decides something. "Looks complete" and "Continue" only let the work go on.
@@ -75,6 +77,14 @@ impl Form {
             questions.push((String::new(), plain(one)));
         }
         Some(Form { turn: said.id, call: said.call.clone(), questions })
+    }
+
+    /// Reads the form of a history that gives call and result as one text, whose first line names the tool.
+    pub fn recorded(said: &Said) -> Option<Form> {
+        const NAMES: [&str; 2] = ["AskUserQuestion", "request_user_input"];
+        let first = said.text.lines().next().filter(|_| said.role == Role::Tool && said.call.is_none())?;
+        let named = NAMES.iter().any(|name| first.contains(name));
+        named.then(|| Form { turn: said.id, call: None, questions: Vec::new() })
     }
 
     /// Whether a turn is the result of this form.
@@ -124,7 +134,8 @@ fn question(told: &Value) -> Option<(String, String)> {
 
 /// Reads the pairs of a sentence: `… answered your questions: "Which port?"="8080", "Which host?"="the old one".`
 fn quoted(text: &str) -> Vec<(String, String)> {
-    let (mut out, Some((_, rest))) = (Vec::new(), text.split_once(ANSWERED)) else { return Vec::new() };
+    let mut out = Vec::new();
+    let Some((_, rest)) = ANSWERED.iter().find_map(|told| text.split_once(told)) else { return out };
     let mut rest = rest.split_once(':').map_or("", |(_, rest)| rest);
     while let Some((_, after)) = rest.split_once('"')
         && let Some((question, after)) = after.split_once("\"=")

@@ -159,11 +159,24 @@ fn marks(low: &str, words: &[Word]) -> Marks {
             }
         }
     }
+    if !low.is_ascii() && announces(low) {
+        found |= Mark::Announcement.bit();
+    }
     // A promise may wait for something: "Once the import is through, I'll drop the old table."
     if found & Mark::Awaits.bit() != 0 && found & Mark::Mine.bit() != 0 {
         found |= Mark::Promise.bit() | Mark::Later.bit();
     }
     found
+}
+
+/// Whether a sentence in a script without blanks announces a step: it begins with "let me" in Chinese, or ends with a
+/// Japanese verb of doing that is not in the past.
+fn announces(low: &str) -> bool {
+    const BEGIN: [&str; 12] =
+        ["让我", "讓我", "我来", "我來", "接下来", "接下來", "现在我", "現在我", "下面我", "首先我", "次に", "まず"];
+    const END: [&str; 6] = ["します", "行います", "進めます", "始めます", "直します", "いきます"];
+    let end = low.trim_end_matches(['。', '！', '!', '.', '：', ':']);
+    BEGIN.iter().any(|part| low.starts_with(part)) || END.iter().any(|part| end.ends_with(part))
 }
 
 /// Whether a text retracts something, or replaces one thing by another.

@@ -372,7 +372,15 @@ fn is_plea(s: &Statement) -> bool {
 /// Whether a statement of the model says that it cannot go on: "`.git` is mounted read-only, so I cannot commit".
 pub(super) fn is_blocker(s: &Statement) -> bool {
     let stopped = s.label == Label::Finding && Mark::Unable.is_in(s) && answer::names(&s.text);
-    !s.bullet && !s.text.ends_with(':') && (s.label == Label::Blocked || stopped)
+    // "What's stuck:" above a list tells of each of its items.
+    let under = || {
+        let stuck = phrases!(
+            "stuck|blocked|blocker|blockers|blocking / blockiert|blockaden / woran es hängt|liegt / was hängt / bloqué|bloquée|blocages / ce qui bloque / bloqueado|bloqueos / bloccato / заблокировано|застряло / zablokowane"
+        );
+        s.begins_line && s.heading.as_deref().is_some_and(|heading| stuck.stand_in(heading))
+    };
+    !s.text.ends_with(':')
+        && (!s.bullet && (s.label == Label::Blocked || stopped) || s.label == Label::Blocked && under())
 }
 
 /// Whether an answer says that the model still cannot go on.

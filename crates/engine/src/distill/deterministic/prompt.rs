@@ -13,7 +13,7 @@ use crate::distill::Said;
 use crate::distill::over::says_over;
 use crate::memory::remember::remembered;
 use crate::scope::TurnId;
-use crate::statement::{Label, Speaker, Statement, here_documents};
+use crate::statement::{Label, Speaker, Statement, here_documents, source_lines};
 use crate::text::patterns::{phrases, words};
 use crate::text::plain::{cut, lower, plain};
 use crate::text::similarity::Bag;
@@ -473,8 +473,10 @@ fn without_quotes(all: &mut Vec<Statement>, message: &str) {
     if all.len() < 2 || message.is_empty() || !all.iter().any(may_be) {
         return;
     }
-    let message = plain(message);
-    let is_quote = |s: &Statement| may_be(s) && message.contains(s.text.trim_end_matches(['.', ':', ',']));
+    // Copied from a rendered page, code has lost its marks.
+    let unmarked = |text: &str| text.replace('`', "");
+    let message = unmarked(&plain(message));
+    let is_quote = |s: &Statement| may_be(s) && message.contains(unmarked(&s.text).trim_end_matches(['.', ':', ',']));
     if !all.iter().all(is_quote) {
         all.retain(|s| !is_quote(s));
     }
@@ -555,7 +557,22 @@ fn purpose(own: &[Statement], reports: bool) -> Purpose {
         return Purpose::Note;
     }
     let weight: usize = own.iter().filter(|s| s.label != Label::Assent).map(weight_of).sum();
-    if weight <= 2 { Purpose::GoOn } else { Purpose::Request }
+    match weight {
+        // "No, there are none": what was tried did not help.
+        0..=2 if own[0].words() > 1 && denies(&own[0].text) => Purpose::Reject,
+        0..=2 => Purpose::GoOn,
+        _ => Purpose::Request,
+    }
+}
+
+/// Whether a text begins with a no.
+fn denies(text: &str) -> bool {
+    let east = ["不，", "不是", "没有", "沒有", "还没", "還沒", "いいえ", "いや", "아니"];
+    phrases!("no|nope|nah|still / nein|nee|nö|immer noch|nicht / non / nem / нет|неа / nie / ne / não / hayır")
+        .begin(&split(&lower(text), Marks::Dropped))
+        .next()
+        .is_some()
+        || east.iter().any(|part| text.starts_with(part))
 }
 
 /// Returns the range of statements that make the request: from the first that asks, with the one before if the request
@@ -708,13 +725,15 @@ pub fn repeats(text: &str, message: &str) -> bool {
     text.len() > 200 && message.contains(head)
 }
 
-/// Returns the line of pasted text that names a failure.
+/// Returns the line of pasted text that names a failure, with the line of another one if both are named alike.
 fn failure_in(text: &str) -> Option<String> {
     let mut best: Option<(u8, String)> = None;
+    let mut second: Option<String> = None;
     let lines: Vec<&str> = text.lines().take(4_000).collect();
-    for (line, is_script) in lines.iter().zip(here_documents(&lines)) {
+    let quoted = here_documents(&lines).into_iter().zip(source_lines(&lines)).map(|(script, source)| script || source);
+    for (line, is_quoted) in lines.iter().zip(quoted) {
         let line = line.trim();
-        if is_script || line.len() < 8 || line.len() > 2_000 {
+        if is_quoted || line.len() < 8 || line.len() > 2_000 {
             continue;
         }
         let low = line.to_ascii_lowercase();
@@ -737,11 +756,19 @@ fn failure_in(text: &str) -> Option<String> {
         .iter()
         .any(|w| low.contains(w));
         let score = u8::from(named) * 2 + u8::from(worded);
-        if score > best.as_ref().map_or(0, |(s, _)| *s) {
-            best = Some((score, cut(&plain(line), 220)));
+        let told = cut(&plain(line), 220);
+        match &best {
+            _ if score == 0 => {}
+            Some((most, first)) if score == *most => {
+                let is_other = named && score > 2 && !Bag::of(first).is_like(&Bag::of(&told));
+                second = second.or_else(|| is_other.then_some(told));
+            }
+            Some((most, _)) if score < *most => {}
+            _ => (best, second) = (Some((score, told)), None),
         }
     }
-    best.map(|(_, line)| line)
+    let (_, first) = best?;
+    Some(second.map_or_else(|| first.clone(), |second| format!("{} … {}", cut(&first, 140), cut(&second, 140))))
 }
 
 fn split_words(text: &str) -> Vec<String> {

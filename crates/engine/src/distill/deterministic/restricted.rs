@@ -2,7 +2,10 @@
 //! dependency". Such a request binds later work, too, so it is a rule of the task and not only work that was done.
 
 use super::prompt::{Prompt, Purpose};
+use crate::statement::{Label, Statement};
 use crate::text::patterns::phrases;
+use crate::text::plain::lower;
+use crate::text::words::{Marks, split};
 
 /// Whether a request limits how it is carried out. A complaint says how things are, not how they have to be.
 pub fn is_restricted(prompt: &Prompt) -> bool {
@@ -60,4 +63,37 @@ mod tests {
             assert!(!restricts(text), "{text}");
         }
     }
+}
+
+/// Whether a sentence beside a request is a rule without a verb: "No adaptive stepping, no scipy", "Flat numpy only".
+pub fn is_terse_rule(s: &Statement) -> bool {
+    let words = split(&lower(&s.text), Marks::Dropped);
+    let begins = phrases!(
+        "no|only|without / kein|keine|keinen|nur|ohne / pas de|d / sans|seulement / sin|solo|sólo|ningún|ninguna / senza|solo|niente / sem|somente|nenhum / без|только|никаких / bez|jen|žádné / bez|tylko|żadnych"
+    );
+    let idle = phrases!(
+        "no problem|idea|need|worries|wonder|way|one|thanks|clue|luck|change|changes|errors|error|success|result|difference|such|more|longer|matter|doubt|i|it|that|this|the|there|you|we / kein problem / keine ahnung|sorge / sin problema|embargo|duda / sans problème|doute / sem problema|dúvida / senza problemi|dubbio / без проблем"
+    );
+    // "Only", with a break behind it within the first words.
+    let limits = || {
+        let head: Vec<&str> = s.text.split_whitespace().take(5).collect();
+        head.windows(2).any(|two| {
+            let broken = two[0].ends_with([',', ';', ':']) || matches!(two[1], "—" | "–" | "-");
+            broken
+                && matches!(
+                    lower(two[0].trim_end_matches([',', ';', ':'])).as_str(),
+                    "only" | "nur" | "solo" | "только"
+                )
+        })
+    };
+    // "No tables were created" reports.
+    let tells = phrases!(
+        "is|are|was|were|has|have|had|did|does|do|exists|exist|works|work|appears|appear|shows|comes|happens|found|yet / ist|sind|war|waren|wurde|wurden|hat|haben|gibt|geht / est|sont|était|a|ont / es|son|era|hay|está|están|fue|ha|han / è|sono|era|ha|hanno / é|são|era|há|foi / было|была|были|есть|нет|работает / je|jsou|byl|byla|bylo"
+    );
+    let plain = !s.text.starts_with("No,") && !s.text.contains('?') && !tells.stand_in(&s.text);
+    matches!(s.label, Label::Remark | Label::Finding | Label::Remaining)
+        && plain
+        && s.words() <= 16
+        && s.words() > 1
+        && (begins.begin(&words).next().is_some() && idle.begin(&words).next().is_none() || limits())
 }

@@ -183,8 +183,12 @@ impl Open {
     fn current_step(&mut self, exchange: &Exchange) {
         let Some(message) = exchange.messages().next_back() else { return };
         // "Let me check:" says too little.
+        let next = phrases!(
+            "as a next step / next i'll|i|i'm / als nächstes / anschließend / im nächsten schritt / ensuite je|nous / prochaine étape / a continuación / ahora voy / como siguiente paso / prossimo passo / em seguida / próximo passo / следующим шагом / теперь / další krok"
+        );
         let says = |s: &&Statement| {
-            Mark::Announcement.is_in(s) && !Mark::Courtesy.is_in(s) && !s.asks && !s.bullet && weight_of(s) >= 4
+            let announces = Mark::Announcement.is_in(s) || s.label != Label::Done && next.stand_in(&s.text);
+            announces && !Mark::Courtesy.is_in(s) && !s.asks && !s.bullet && weight_of(s) >= 4
         };
         if let Some(step) = message.statements.iter().rfind(says) {
             self.in_progress.add(step.text.trim_end_matches([':', '：']), message.turn, 3);

@@ -6,11 +6,12 @@ use super::answer;
 use super::choices;
 use super::decides::{declares, follows, is_choice, is_own, is_reasoned, prefers};
 use super::exchange::Exchange;
+use super::forms::Choice;
 use super::goal::{is_errand, vocabulary};
 use super::list::{JOIN, List, Noted, replacing};
 use super::marks::{Mark, retracts};
 use super::prompt::{self, Prompt, Purpose};
-use super::restricted::{is_restricted, restricts};
+use super::restricted::{is_restricted, is_terse_rule, restricts};
 use super::story;
 use crate::distill::over::{drops, says_over};
 use crate::lineage::distillate::{Distillate, Item};
@@ -80,9 +81,7 @@ impl Told {
             told.person(exchange, exchanges[..i].last(), (runs, i + 2 >= exchanges.len()));
             choices::answered(&mut told.decisions, exchange, exchanges[..i].last());
             choices::confirmed(&mut told.decisions, exchange);
-            for choice in exchange.chosen.iter().filter(|choice| choice.decides()) {
-                told.decisions.tell(&choice.text(), &choice.turns, 4);
-            }
+            told.chosen(&exchange.chosen);
             told.reported(exchange);
             told.tabled(exchange);
             let next = exchanges.get(i + 1).and_then(|e| e.prompt.as_ref());
@@ -92,6 +91,13 @@ impl Told {
             told.model(exchange, last, failed);
         }
         told
+    }
+
+    /// Adds what the person chose in forms: how the work has to be.
+    fn chosen(&mut self, chosen: &[Choice]) {
+        for choice in chosen.iter().filter(|choice| choice.decides()) {
+            self.constraints.tell(&choice.text(), &choice.turns, 3);
+        }
     }
 
     /// Adds the person's rules, decisions and facts. `runs`: nothing has answered the message yet, so its requests are
@@ -171,6 +177,7 @@ impl Told {
                 Label::Decision if s.standalone || prompt::weight_of(s) >= 3 => {
                     self.decide(&s.text, prompt.turn, replaced.take());
                 }
+                _ if prompt.surely_commands() && is_terse_rule(s) => self.constraints.add(&s.text, prompt.turn, 3),
                 Label::Finding if s.sure && prompt::weight_of(s) >= 2 => self.context.add(&s.text, prompt.turn, 3),
                 _ if s.second == Some(Label::Directive) => self.constraints.add(&s.text, prompt.turn, 2),
                 _ => {}
@@ -179,9 +186,7 @@ impl Told {
         for pair in prompt.answers.iter().filter(|pair| !pair.puts_off) {
             self.constraints.tell(&pair.text, &pair.turns, 3);
         }
-        for choice in prompt.chosen.iter().filter(|choice| choice.decides()) {
-            self.decisions.tell(&choice.text(), &choice.turns, 4);
-        }
+        self.chosen(&prompt.chosen);
         if let Some(old) = replaced.filter(|_| prompt.own.iter().any(|s| forgets(&s.text))) {
             let turns = [&old.turns[..], &[prompt.turn]].concat();
             self.decisions.tell(
