@@ -10,7 +10,7 @@ pub const TOKENS: usize = 1_200;
 const REQUIREMENTS: &str = "Requirements\nFrom the task, not from the user:";
 
 /// Renders a distillate within a budget. Each section first gets its share by weight; then sections that need more get
-/// the unused tokens of the others, in order. Every item names its turns. Credentials were redacted when the items were
+/// the unused tokens of the others, in turns. Every item names its turns. Credentials were redacted when the items were
 /// made.
 pub fn render(d: &Distillate, budget: usize) -> String {
     let sections: Vec<Section> = [
@@ -30,15 +30,7 @@ pub fn render(d: &Distillate, budget: usize) -> String {
     ]
     .into_iter()
     .filter(|(_, lines, _)| !lines.is_empty())
-    .enumerate()
-    .map(|(place, (title, lines, weight))| Section {
-        head: format!("## {title}\n"),
-        lines,
-        weight,
-        place,
-        taken: 0,
-        cost: 0,
-    })
+    .map(|(title, lines, weight)| Section { head: format!("## {title}\n"), lines, weight, taken: 0 })
     .collect();
     filled(sections, budget).iter().map(Section::text).collect()
 }
@@ -48,28 +40,32 @@ struct Section {
     head: String,
     lines: Vec<String>,
     weight: usize,
-    /// Position of the section in the document.
-    place: usize,
     /// Number of lines taken, from the end: the newest items are last and must not be lost.
     taken: usize,
-    /// Tokens of the heading and the lines taken.
-    cost: usize,
 }
 
 impl Section {
     /// Takes lines while their cost fits into `room`. Returns the tokens they cost.
     fn take(&mut self, room: usize) -> usize {
-        let before = self.cost;
-        while self.taken < self.lines.len() {
-            let line = tokens(&self.lines[self.lines.len() - 1 - self.taken]);
-            let next = if self.taken == 0 { tokens(&self.head) + line } else { line };
-            if self.cost - before + next > room {
-                break;
+        let mut cost = 0;
+        loop {
+            match self.take_line(room - cost) {
+                0 => return cost,
+                line => cost += line,
             }
-            self.cost += next;
-            self.taken += 1;
         }
-        self.cost - before
+    }
+
+    /// Takes one line if it fits into `room`. Returns the tokens it costs.
+    fn take_line(&mut self, room: usize) -> usize {
+        let Some(at) = self.lines.len().checked_sub(1 + self.taken) else { return 0 };
+        let line = tokens(&self.lines[at]);
+        let cost = if self.taken == 0 { tokens(&self.head) + line } else { line };
+        if cost > room {
+            return 0;
+        }
+        self.taken += 1;
+        cost
     }
 
     fn text(&self) -> String {
@@ -95,13 +91,20 @@ fn filled(mut sections: Vec<Section>, budget: usize) -> Vec<Section> {
             left -= section.take(share.min(left));
         }
     }
-    // The files get unused tokens first, because a list of files that is cut short looks complete.
-    sections.sort_by_key(|s| !s.head.contains("Files"));
-    for section in &mut sections {
-        left -= section.take(left);
+    // The files get unused tokens first, because a list of files that is cut short looks complete. The other sections
+    // get them in turns, a line each, so that a long list of one kind leaves room for the others.
+    if let Some(files) = sections.iter_mut().find(|s| s.head.contains("Files")) {
+        left -= files.take(left);
     }
-    sections.sort_by_key(|s| s.place);
-    sections
+    loop {
+        let before = left;
+        for section in &mut sections {
+            left -= section.take_line(left);
+        }
+        if left == before {
+            return sections;
+        }
+    }
 }
 
 fn lines(items: &[Item]) -> Vec<String> {

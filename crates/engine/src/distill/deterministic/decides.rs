@@ -12,7 +12,28 @@ use crate::text::words::{Marks, split};
 /// Whether a statement of the model is a decision that a reader can understand.
 pub fn is_choice(s: &Statement) -> bool {
     let understood = s.standalone || prompt::weight_of(s) >= 3;
-    declares(&s.text) || s.label == Label::Decision && understood && answer::worth(s) > 0 && !weighs(&s.text)
+    declares(&s.text)
+        || is_listed(s)
+        || s.label == Label::Decision && understood && answer::worth(s) > 0 && !weighs(&s.text)
+}
+
+/// Whether a statement is an item of a list of decisions that were made: "Key decisions: - ONNX for inference".
+fn is_listed(s: &Statement) -> bool {
+    let made = phrases!(
+        "decision|decisions / entscheidung|entscheidungen / décision|décisions / decisión|decisiones / decisione|decisioni / decisão|decisões / decyzje|ustalenia / решения / rozhodnutí"
+    );
+    let wanted = phrases!(
+        "open|pending|needed|required|left|outstanding / for you / to make|take|decide / offen|offene|nötig|nötige / ouvertes|requises / pendientes|abiertas / in sospeso / pendentes / otwarte / нужны / отложенные"
+    );
+    let east = ["决定", "決定"];
+    s.bullet
+        && s.begins_line
+        && !s.asks
+        && s.ticked.is_none()
+        && s.words().max(prompt::weight_of(s)) <= 40
+        && s.heading.as_deref().is_some_and(|heading| {
+            (made.stand_in(heading) || east.iter().any(|part| heading.contains(part))) && !wanted.stand_in(heading)
+        })
 }
 
 /// Phrases that give a reason or name what was not chosen, in scripts without blanks.
