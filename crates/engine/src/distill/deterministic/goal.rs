@@ -34,7 +34,10 @@ pub fn goal(before: Option<&Item>, exchanges: &[Exchange]) -> Option<Item> {
     // "Fix it" and "pull and go back to main" say too little to be a goal if another request says more, or if a goal
     // was carried over.
     let says = |p: &Prompt, text: &str| {
-        (weight(text) >= 3 || p.commands() && names(text)) && !is_errand(text) && !is_shell_line(text)
+        (weight(text) >= 3 || p.commands() && names(text))
+            && !is_errand(text)
+            && !is_errand(&p.words())
+            && !is_shell_line(text)
     };
     let asks: Vec<(&Prompt, String)> = match asks.iter().any(|(p, text)| says(p, text)) {
         // In a session of questions only, a short question can open the matter as well as a long one. "But that is bad

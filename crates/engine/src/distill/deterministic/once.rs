@@ -1,5 +1,6 @@
 //! Removes repetition between lists: an item of one list is not repeated in the lists after it.
 
+use super::restricted::restricts;
 use crate::lineage::distillate::{Distillate, Item};
 use crate::text::similarity::Bag;
 
@@ -8,18 +9,17 @@ use crate::text::similarity::Bag;
 pub fn once(d: &mut Distillate) {
     covered(d);
     let mut seen: Vec<Bag> = Vec::new();
-    for list in [
-        &mut d.in_progress,
-        &mut d.blocked,
-        &mut d.open_loops,
-        &mut d.next_steps,
-        &mut d.constraints,
-        &mut d.requirements,
-        &mut d.decisions,
-        &mut d.fixed,
-        &mut d.done,
-        &mut d.context,
-    ] {
+    unseen(&mut d.in_progress, &mut seen);
+    let begun = seen.len();
+    for list in [&mut d.blocked, &mut d.open_loops, &mut d.next_steps] {
+        unseen(list, &mut seen);
+    }
+    // A rule in the request that is being worked on is told as a rule, too: it outlasts the request.
+    let mut others = seen.split_off(begun);
+    d.constraints.retain(|item| restricts(&item.text) || !is_one_of(&Bag::of(&item.text), &seen));
+    unseen(&mut d.constraints, &mut others);
+    seen.append(&mut others);
+    for list in [&mut d.requirements, &mut d.decisions, &mut d.fixed, &mut d.done, &mut d.context] {
         unseen(list, &mut seen);
     }
 }
@@ -35,6 +35,11 @@ fn covered(d: &mut Distillate) {
     for list in [&mut d.open_loops, &mut d.next_steps] {
         list.retain(|item| !told(&Bag::of(&item.text)));
     }
+}
+
+/// Whether a text has the words of one of these, and hardly fewer.
+fn is_one_of(bag: &Bag, texts: &[Bag]) -> bool {
+    texts.iter().any(|text| 10 * bag.shared(text) >= 9 * bag.len().max(text.len()))
 }
 
 fn unseen(list: &mut Vec<Item>, seen: &mut Vec<Bag>) {

@@ -71,6 +71,7 @@ impl Open {
             open.lacking(exchange, next, settled);
             if i < last && i + ANSWERS > last {
                 open.unhelped(exchange, &exchanges[i + 1..], settled);
+                open.untried(exchange, &exchanges[i + 1..], settled);
             }
             if let (Some(prompt), Some(next)) = (&exchange.prompt, next)
                 && prompt.is_substantive()
@@ -184,6 +185,24 @@ impl Open {
             && !settled.after(prompt.at, &prompt.bag())
         {
             self.loops.tell(&prompt.core, &prompt.turns, 3);
+        }
+    }
+
+    /// Adds a failure that the person was to try again after a change, if they went on to something else without a word
+    /// about it.
+    fn untried(&mut self, exchange: &Exchange, later: &[Exchange], settled: &Settled) {
+        let Some(prompt) = exchange.prompt.as_ref().filter(|p| p.is_substantive()) else { return };
+        let told = |p: &Prompt| {
+            p.goes_on(prompt)
+                || p.refers_back
+                || p.own.iter().any(|s| s.label == Label::Assent || Mark::Praise.is_in(s))
+        };
+        let silent = later.iter().filter_map(|e| e.prompt.as_ref()).all(|p| !told(p));
+        if exchange.asks_to_try()
+            && silent
+            && !settled.after(later.first().map_or(prompt.at, Exchange::at), &prompt.bag())
+        {
+            self.loops.tell(&format!("{UNCONFIRMED}{}", cut(&prompt.core, 150)), &prompt.turns, 2);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Recognises requests that say how their matter has to be: "create them in that folder only", "without a new
 //! dependency". Such a request binds later work, too, so it is a rule of the task and not only work that was done.
 
-use super::prompt::{Prompt, Purpose};
+use super::prompt::{Prompt, Purpose, weight};
 use crate::statement::{Label, Statement};
 use crate::text::patterns::phrases;
 use crate::text::plain::lower;
@@ -15,7 +15,7 @@ pub fn is_restricted(prompt: &Prompt) -> bool {
 /// Whether a text says how something has to be.
 pub fn restricts(text: &str) -> bool {
     let limits = phrases!(
-        "only|without|instead|exactly|never|always|must|don't|dont / do|should not / no more|less|longer than / rather than / at least|most / make sure / same as / nur|ohne|statt|stattdessen|genau|niemals|immer|muss|müssen|kein|keine|keinen|mindestens|höchstens / seulement|uniquement|sans|exactement|jamais|toujours|doit|doivent / à la place / au moins|plus / solo|sólo|solamente|únicamente|exactamente|nunca|siempre|debe|deben / en lugar|vez de / al menos / somente|apenas|exatamente|sempre|devem / em vez de / soltanto|senza|invece|esattamente|mai|devono / только|без|вместо|точно|никогда|всегда|должен|должна|должно|должны / jen|pouze|bez|místo|přesně|nikdy|vždy|musí"
+        "only|without|instead|exactly|never|always|must|don't|dont|otherwise|myself|manually / by hand / do|should not / no more|less|longer than / rather than / at least|most / make sure / same as / nur|ohne|statt|stattdessen|genau|niemals|immer|muss|müssen|kein|keine|keinen|mindestens|höchstens|sonst|ansonsten / von hand / seulement|uniquement|sans|exactement|jamais|toujours|doit|doivent|sinon / moi-même / à la place / au moins|plus / solo|sólo|solamente|únicamente|exactamente|nunca|siempre|debe|deben|manualmente / si no / en lugar|vez de / al menos / somente|apenas|exatamente|sempre|devem / em vez de / soltanto|senza|invece|esattamente|mai|devono / только|без|вместо|точно|никогда|всегда|должен|должна|должно|должны|иначе|вручную / jen|pouze|bez|místo|přesně|nikdy|vždy|musí|jinak|ručně / tylko|zawsze|nigdy|zamiast|inaczej|ręcznie"
     );
     let east = [
         "只",
@@ -32,6 +32,14 @@ pub fn restricts(text: &str) -> bool {
         "否則",
         "而不是",
         "按照",
+        "不想",
+        "不需要",
+        "手动",
+        "手動",
+        "设置为",
+        "设为",
+        "改为",
+        "改成",
         "のみ",
         "だけ",
         "しないで",
@@ -42,27 +50,6 @@ pub fn restricts(text: &str) -> bool {
         "대신",
     ];
     limits.stand_in(text) || east.iter().any(|part| text.contains(part))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_limits_a_request_is_seen() {
-        for text in [
-            "create variations in that folder only",
-            "reload the container without knowing where the file is",
-            "remove the old window and make a web page instead",
-            "baue es ohne neue Abhängigkeit",
-            "相同值为1，否则值为0",
-        ] {
-            assert!(restricts(text), "{text}");
-        }
-        for text in ["add a page for the prices", "run the tests again", "给首页加一个按钮"] {
-            assert!(!restricts(text), "{text}");
-        }
-    }
 }
 
 /// Whether a sentence beside a request is a rule without a verb: "No adaptive stepping, no scipy", "Flat numpy only".
@@ -96,4 +83,41 @@ pub fn is_terse_rule(s: &Statement) -> bool {
         && s.words() <= 16
         && s.words() > 1
         && (begins.begin(&words).next().is_some() && idle.begin(&words).next().is_none() || limits())
+}
+
+/// Returns the part of a request that says how its matter has to be: of "add the to-do, and make sure it names the
+/// file", the second clause; the whole request if no clause says it alone.
+pub fn limit(request: &str) -> &str {
+    let clauses = request.split_inclusive([',', ';', '，', '；']).rev();
+    let mut clauses = clauses.map(|clause| clause.trim().trim_end_matches([',', ';', '，', '；']));
+    clauses.find(|clause| restricts(clause) && weight(clause) >= 3).map_or(request, without_joint)
+}
+
+/// Removes the conjunction that joins a clause to the one before.
+fn without_joint(clause: &str) -> &str {
+    const JOINTS: [&str; 9] = ["and ", "but ", "und ", "aber ", "et ", "mais ", "y ", "pero ", "e "];
+    JOINTS.iter().find_map(|joint| clause.strip_prefix(joint)).unwrap_or(clause)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_limits_a_request_is_seen() {
+        for text in [
+            "create variations in that folder only",
+            "reload the container without knowing where the file is",
+            "remove the old window and make a web page instead",
+            "baue es ohne neue Abhängigkeit",
+            "相同值为1，否则值为0",
+        ] {
+            assert!(restricts(text), "{text}");
+        }
+        assert_eq!(limit("add the to-do, and make sure it names the file"), "make sure it names the file");
+        assert_eq!(limit("create variations in that folder only"), "create variations in that folder only");
+        for text in ["add a page for the prices", "run the tests again", "给首页加一个按钮"] {
+            assert!(!restricts(text), "{text}");
+        }
+    }
 }

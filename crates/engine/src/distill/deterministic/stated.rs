@@ -11,7 +11,7 @@ use super::goal::{is_errand, vocabulary};
 use super::list::{JOIN, List, Noted, replacing};
 use super::marks::{Mark, retracts};
 use super::prompt::{self, Prompt, Purpose};
-use super::restricted::{is_restricted, is_terse_rule, restricts};
+use super::restricted::{is_restricted, is_terse_rule, limit, restricts};
 use super::story;
 use crate::distill::over::{drops, says_over};
 use crate::lineage::distillate::{Distillate, Item};
@@ -177,7 +177,8 @@ impl Told {
                 Label::Decision if s.standalone || prompt::weight_of(s) >= 3 => {
                     self.decide(&s.text, prompt.turn, replaced.take());
                 }
-                _ if prompt.surely_commands() && is_terse_rule(s) => self.constraints.add(&s.text, prompt.turn, 3),
+                // As plain as a rule of a list.
+                _ if prompt.surely_commands() && is_terse_rule(s) => self.constraints.add(&s.text, prompt.turn, 4),
                 Label::Finding if s.sure && prompt::weight_of(s) >= 2 => self.context.add(&s.text, prompt.turn, 3),
                 _ if s.second == Some(Label::Directive) => self.constraints.add(&s.text, prompt.turn, 2),
                 _ => {}
@@ -204,8 +205,10 @@ impl Told {
                 self.constraints.add(clause, prompt.turn, 1);
             }
         }
-        if is_restricted(prompt) && !runs && !self.in_hand.contains(&prompt.turn) {
-            self.constraints.tell(&prompt.core, &prompt.turns, 1);
+        if is_restricted(prompt) && !self.in_hand.contains(&prompt.turn) {
+            // What is being worked on is listed as a whole elsewhere.
+            let rule = if runs { limit(&prompt.core) } else { &prompt.core };
+            self.constraints.tell(rule, &prompt.turns, 1);
         }
         if prompt.purpose == Purpose::Request {
             // The other sentences of a request say how it is to be done; for the goal's own request, all of them count.
