@@ -520,6 +520,8 @@ pub(super) fn key_of(
             && behind.get(at + 1).is_some_and(|w| goal.has_hash(w.hash));
         goal || before.is_some_and(|b| {
             words!("bei über durch von nach per heißt heißen namens").has_hash(b.hash)
+                || words!("in").has_hash(b.hash)
+                    && words!("steht stehen liegt liegen sitzt sitzen").has_hash(said[verb].hash)
                 || owners && words!("ist sind jetzt nun").has_hash(b.hash)
         })
     };

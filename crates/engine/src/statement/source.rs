@@ -37,11 +37,7 @@ pub fn is_source(line: &str) -> bool {
         "import" => match words[1..] {
             [_] => line.ends_with(';') || is_name(words[1]),
             [_, "as", _] => true,
-            _ => {
-                words.contains(&"from")
-                    || line.contains('{')
-                    || words[1..].iter().all(|w| is_name(w) && w.ends_with(','))
-            }
+            _ => line.contains(" from \"") || line.contains(" from '") || line.contains('{'),
         },
         "from" => words.get(2) == Some(&"import"),
         "#include" | "#define" | "#pragma" => true,
