@@ -166,7 +166,17 @@ fn is_console(line: &str) -> bool {
         });
         placed && rest.split_once(": ").is_some_and(|(kind, _)| kind.ends_with("Warning") || kind.ends_with("Error"))
     });
-    linked || numbered || logged || warned || matches!(label, "ERROR" | "FATAL" | "HINT" | "DETAIL" | "SQL state")
+    // `psycopg.errors.UndefinedTable: …`: a class, unlike `config.yaml: …`.
+    let raised = line.split_once(": ").is_some_and(|(class, _)| {
+        let dotted = class.contains('.') && class.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_'));
+        dotted && class.rsplit('.').next().is_some_and(|name| name.starts_with(|c: char| c.is_ascii_uppercase()))
+    });
+    linked
+        || numbered
+        || logged
+        || warned
+        || raised
+        || matches!(label, "ERROR" | "FATAL" | "HINT" | "DETAIL" | "SQL state")
 }
 
 /// Returns where a person wrote on in their own script, directly behind a line of a log: `… offloaded to the disk.这个是？`.

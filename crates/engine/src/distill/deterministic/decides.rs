@@ -20,7 +20,7 @@ pub fn is_choice(s: &Statement) -> bool {
 /// Whether a statement is an item of a list of decisions that were made: "Key decisions: - ONNX for inference".
 fn is_listed(s: &Statement) -> bool {
     let made = phrases!(
-        "decision|decisions / entscheidung|entscheidungen / décision|décisions / decisión|decisiones / decisione|decisioni / decisão|decisões / decyzje|ustalenia / решения / rozhodnutí"
+        "decision|decisions / entscheidung|entscheidungen / décision|décisions / decisión|decisiones / decisione|decisioni / decisão|decisões / decyzje|ustalenia / rozhodnutí"
     );
     let wanted = phrases!(
         "open|pending|needed|required|left|outstanding / for you / to make|take|decide / offen|offene|nötig|nötige / ouvertes|requises / pendientes|abiertas / in sospeso / pendentes / otwarte / нужны / отложенные"

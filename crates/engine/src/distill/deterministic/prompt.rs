@@ -629,9 +629,10 @@ fn asked(own: &[Statement]) -> (usize, usize) {
 /// Whether a statement is only guessed to ask, and a later one surely does: "It's serving a few sites. I'm looking for a
 /// fault in its settings.", "I installed it and it gave me an error: … So can you change the folder?"
 fn gives_way(own: &[Statement], at: usize) -> bool {
-    let states = |s: &Statement| !s.sure && (Mark::Praise.is_in(s) || is_statement(&s.text));
+    let states = |s: &Statement| !s.sure && (Mark::Praise.is_in(s) || is_statement(&s.text) || denies(&s.text));
     let tells = !own[at].sure && narrates(&own[at].text);
-    let asks = |s: &Statement| s.label == Label::Request && !states(s) || tells && s.asks;
+    let says_no = denies(&own[at].text);
+    let asks = |s: &Statement| s.label == Label::Request && !states(s) || (tells || says_no) && s.asks;
     (states(&own[at]) || tells) && own[at + 1..].iter().any(asks)
 }
 

@@ -102,8 +102,11 @@ impl Open {
             // "That's not the reason" says nothing without the matter it is about; "No, there are none" answers the last
             // of several messages about it.
             let back = if prompt.refers_back { 4 } else { 1 };
-            let matter = earlier.iter().rev().take(back).filter_map(|e| e.prompt.as_ref());
-            match matter.into_iter().find(|before| before.is_substantive()).filter(|_| complains) {
+            let mut matter = earlier.iter().rev().take(back).filter_map(|e| e.prompt.as_ref());
+            // "Please do" says nothing without the question before it, however short.
+            let bare = prompt.refers_back && prompt.turns.len() == 1 && weight(&prompt.ask) <= 1;
+            let asks = |p: &&Prompt| matches!(p.purpose, Purpose::Request | Purpose::Question) && weight(&p.ask) > 1;
+            match matter.find(|p| p.is_substantive() || bare && asks(p)).filter(|_| complains || bare) {
                 Some(before) => {
                     let text = format!("{}{JOIN}{}", cut(&before.core, PART), cut(&in_hand(prompt), PART));
                     self.in_progress.tell(&text, &[&before.turns[..], &prompt.turns].concat(), 5);
