@@ -131,10 +131,10 @@ fn blocks(text: &str) -> Vec<Block<'_>> {
 /// Whether a sentence tells the person to do something: "Then run:", "To start it, you can use:".
 fn addresses(lead: &str) -> bool {
     let orders = phrases!(
-        "then|now|next|and|please|finally|so? run|execute|start|try|use|install|check|verify|test / to / führe|starte|installiere / dann|jetzt führe|starte / um / lance|lancez|exécute|exécutez / pour / ejecuta|ejecute|corre|instala|lanza / para / esegui|lancia|installa / per / execute|rode|instale / запустите|выполните / чтобы / spusť|spusťte"
+        "then|now|next|and|please|finally|so? run|rerun|execute|start|restart|rebuild|try|retry|use|install|uninstall|check|verify|test|deploy|apply|pull / then if / after the|that|this / führe|starte|installiere / dann|jetzt führe|starte / um / lance|lancez|exécute|exécutez / pour / ejecuta|ejecute|corre|instala|lanza / para / esegui|lancia|installa / per / execute|rode|instale / запустите|выполните / чтобы / spusť|spusťte"
     );
     let allows = phrases!(
-        "you|we can|could|should|may|must|need|have / you'll need / du|sie kannst|können|musst|müssen / vous|tu pouvez|peux|devez|dois / puedes|puede|debes / puoi|può|devi / você pode / вы|ты можете|можешь / můžete|můžeš"
+        "you|we can|could|should|may|must|need|have / you'll need / if you haven't / when|once|whenever you're? ready / du|sie kannst|können|musst|müssen / vous|tu pouvez|peux|devez|dois / puedes|puede|debes / puoi|può|devi / você pode / вы|ты можете|можешь / můžete|můžeš"
     );
     let low = lower(lead);
     let begins = orders.begin(&split(&low, Marks::Dropped)).next().is_some();

@@ -162,6 +162,9 @@ fn marks(low: &str, words: &[Word]) -> Marks {
     if !low.is_ascii() && announces(low) {
         found |= Mark::Announcement.bit();
     }
+    if !low.is_ascii() && is_left(low) {
+        found |= Mark::Left.bit();
+    }
     // A promise may wait for something: "Once the import is through, I'll drop the old table."
     if found & Mark::Awaits.bit() != 0 && found & Mark::Mine.bit() != 0 {
         found |= Mark::Promise.bit() | Mark::Later.bit();
@@ -177,6 +180,15 @@ fn announces(low: &str) -> bool {
     const END: [&str; 6] = ["します", "行います", "進めます", "始めます", "直します", "いきます"];
     let end = low.trim_end_matches(['。', '！', '!', '.', '：', ':']);
     BEGIN.iter().any(|part| low.starts_with(part)) || END.iter().any(|part| end.ends_with(part))
+}
+
+/// Whether a sentence in a script without blanks says that work is left: "`z` はまだ直していません", "还没有测试".
+fn is_left(low: &str) -> bool {
+    let yet =
+        low.contains("まだ") && ["ません", "ない", "です"].iter().any(|end| low.trim_end_matches('。').ends_with(end));
+    yet || ["还没", "還沒", "尚未", "仍未", "暂未", "暫未", "有待", "別途対応が必要", "아직"]
+        .iter()
+        .any(|part| low.contains(part))
 }
 
 /// Whether a text retracts something, or replaces one thing by another.

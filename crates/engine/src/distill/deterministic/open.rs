@@ -258,6 +258,15 @@ impl Open {
         for commands in answer.commands.iter().filter(|_| last) {
             self.next.add(commands, answer.turn, 3);
         }
+        // What the person pasted since answers no question.
+        let only_pasted = |e: &Exchange| {
+            let pasted = |p: &Prompt| matches!(p.purpose, Purpose::Report | Purpose::Empty) && p.chosen.is_empty();
+            e.answer.is_none() && e.prompt.as_ref().is_some_and(pasted)
+        };
+        let unanswered = later.iter().all(only_pasted);
+        for step in with_code(&answer.statements).into_iter().filter(|_| last) {
+            self.next.add(&step, answer.turn, 3);
+        }
         // Each with the place of its end.
         let mut questions: Vec<(usize, String)> = Vec::new();
         for s in answer
@@ -272,7 +281,9 @@ impl Open {
         {
             match s.label {
                 // The person's next message answers the question or ignores it, so only the last one is kept.
-                Label::Offer | Label::Question if last && (s.sure || s.asks) && !s.text.ends_with([':', '：']) => {
+                Label::Offer | Label::Question
+                    if unanswered && (s.sure || s.asks) && !s.text.ends_with([':', '：']) =>
+                {
                     // "What do you use it for? (Training? Benchmarks?)" is one question.
                     let goes_on = |(end, _): &&mut (usize, String)| !s.begins_line && s.range.start <= *end + GAP;
                     match questions.last_mut().filter(goes_on) {
@@ -308,7 +319,12 @@ impl Open {
                     self.next.add(&s.text, answer.turn, 3)
                 }
                 // Steps that an answer only advises are not open if the person has gone on without them.
-                Label::Remaining if !exchange.worked && s.bullet && s.ticked.is_none() && !Mark::Left.is_in(s) => {}
+                Label::Remaining
+                    if !exchange.worked
+                        && s.bullet
+                        && s.ticked.is_none()
+                        && !Mark::Left.is_in(s)
+                        && !Mark::Lacking.is_in(s) => {}
                 Label::Remaining | Label::Commitment
                     if (s.sure
                         || s.label == Label::Commitment
@@ -333,6 +349,17 @@ impl Open {
             self.next.add(&format!("{WAITS}{}", cut(&text, WHOLE)), answer.turn, 3);
         }
     }
+}
+
+/// Returns the steps left to the person that end in a colon, each with the code below it: "Stop the hook by typing this:
+/// `! taskkill /F /PID 104`".
+fn with_code(statements: &[Statement]) -> Vec<String> {
+    let step = |s: &&[Statement]| {
+        let [lead, code] = s else { return false };
+        let is_code = code.text.starts_with('`') && code.text.ends_with('`') && code.paragraph == lead.paragraph;
+        lead.label == Label::Remaining && lead.bullet && lead.text.ends_with([':', '：']) && is_code
+    };
+    statements.windows(2).filter(step).map(|s| format!("{} {}", s[0].text, s[1].text)).collect()
 }
 
 /// Whether a statement of the model is an order to the person: "Then restart the server and try again."
@@ -390,7 +417,13 @@ fn is_plea(s: &Statement) -> bool {
 
 /// Whether a statement of the model says that it cannot go on: "`.git` is mounted read-only, so I cannot commit".
 pub(super) fn is_blocker(s: &Statement) -> bool {
-    let stopped = s.label == Label::Finding && Mark::Unable.is_in(s) && answer::names(&s.text);
+    let access = || {
+        phrases!(
+            "access|permission|permissions / zugriff / accès / acceso|permisos / accesso / acesso / доступа / dostępu"
+        )
+        .stand_in(&s.text)
+    };
+    let stopped = s.label == Label::Finding && Mark::Unable.is_in(s) && (answer::names(&s.text) || access());
     // "What's stuck:" above a list tells of each of its items.
     let under = || {
         let stuck = phrases!(

@@ -146,7 +146,7 @@ impl Open {
                 .into_iter()
                 .filter(|s| !s.bullet && !s.text.ends_with([':', '：']) && !is_blocker(s))
             {
-                self.in_progress.add(&s.text, message.turn, 3);
+                self.in_progress.add(ahead(&s.text), message.turn, 3);
             }
         }
         self.current_step(exchange);
@@ -186,17 +186,28 @@ impl Open {
     fn current_step(&mut self, exchange: &Exchange) {
         let Some(message) = exchange.messages().next_back() else { return };
         // "Let me check:" says too little.
-        let next = phrases!(
-            "as a next step / next i'll|i|i'm / als nächstes / anschließend / im nächsten schritt / ensuite je|nous / prochaine étape / a continuación / ahora voy / como siguiente paso / prossimo passo / em seguida / próximo passo / следующим шагом / теперь / další krok"
-        );
         let says = |s: &&Statement| {
-            let announces = Mark::Announcement.is_in(s) || s.label != Label::Done && next.stand_in(&s.text);
+            let announces = Mark::Announcement.is_in(s) || names_next_step(&s.text);
             announces && !Mark::Courtesy.is_in(s) && !s.asks && !s.bullet && weight_of(s) >= 4
         };
         if let Some(step) = message.statements.iter().rfind(says) {
-            self.in_progress.add(step.text.trim_end_matches([':', '：']), message.turn, 3);
+            self.in_progress.add(ahead(&step.text).trim_end_matches([':', '：']), message.turn, 3);
         }
     }
+}
+
+/// Whether a sentence says what comes next.
+fn names_next_step(text: &str) -> bool {
+    phrases!(
+        "as a next step / next i'll|i|i'm / als nächstes / anschließend / im nächsten schritt / ensuite je|nous / prochaine étape / a continuación / ahora voy / como siguiente paso / prossimo passo / em seguida / próximo passo / следующим шагом / теперь / další krok"
+    )
+    .stand_in(text)
+}
+
+/// Returns the clause of a sentence that says what comes next: of "the tests pass; next I'll install the packages", the
+/// second one.
+fn ahead(text: &str) -> &str {
+    text.rsplit(['；', ';']).find(|clause| names_next_step(clause)).unwrap_or(text).trim()
 }
 
 /// Whether the model could not begin what was asked, because it needs something of the person first.
