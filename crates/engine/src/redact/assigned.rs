@@ -28,6 +28,16 @@ pub(super) fn read(scan: &mut Scan, at: usize) -> Option<usize> {
             }
             scan.add(assignment.start..end, Kind::AzureKey)
         }
+        Name::Key => {
+            let end = scan.run(assignment.start, |b| is_word(b) || b == b'-');
+            let text = scan.text.get(assignment.start..end)?;
+            // `?key=` also names rows and objects: their names are shorter, words, or UUIDs.
+            let is_row = text.len() < 20 || text.bytes().filter(|b| *b == b'-').count() > 3;
+            if !assignment.query || is_row || !value::looks_generated(text.as_bytes()) {
+                return None;
+            }
+            scan.add(assignment.start..end, Kind::ApiKey)
+        }
         Name::Secret(Kind::Secret, _) if assignment.query && is_one_time(scan, name.start) => {
             let end = scan.run(assignment.start, |b| b.is_ascii_alphanumeric() || b == b'=');
             let text = scan.text.get(assignment.start..end)?;
@@ -71,6 +81,8 @@ fn name_around(scan: &Scan, at: usize) -> Option<Range<usize>> {
 
 enum Name {
     Secret(Kind, Trust),
+    /// `key` alone, which names a credential in the query of a URL at most.
+    Key,
     Authorization,
     Cookie,
     Signature,
@@ -136,6 +148,9 @@ fn announced_by(name: &[u8]) -> Option<Name> {
     }
     if name == "sig" {
         return Some(Name::Signature);
+    }
+    if written == b"key" {
+        return Some(Name::Key);
     }
     if ends(&["awssecretaccesskey", "awssecretkey", "awssecret", "secretaccesskey"]) {
         return Some(Name::Secret(Kind::AwsSecret, Trust::Generated));

@@ -505,7 +505,8 @@ fn mapbox(scan: &mut Scan, at: usize) -> Option<Span> {
         return None;
     }
     let first = scan.word_end(at + 3);
-    let end = segments(scan, first, &[(16, 40)])?;
+    // A longer last segment is the token with text behind it, and is redacted as a whole.
+    let end = segments(scan, first, &[(16, 200)])?;
     (first - at > 40).then_some(Span { range: at..end, kind: Kind::MapboxToken })
 }
 

@@ -298,8 +298,14 @@ fn contextual() -> Vec<(Kind, String)> {
     ] {
         add(Secret, text);
     }
-    for text in ["api_key: «MADE»", "X-Api-Key: «MADE»", "apikey=«MADE»", "{'apiKey': '«MADE»'}", "?api_key=«MADE»&x=1"]
-    {
+    for text in [
+        "api_key: «MADE»",
+        "X-Api-Key: «MADE»",
+        "apikey=«MADE»",
+        "{'apiKey': '«MADE»'}",
+        "?api_key=«MADE»&x=1",
+        "https://maps.example.com/api?key=«MADEMADE»&x=1",
+    ] {
         add(ApiKey, text);
     }
     for text in ["aws_secret_access_key = «AWS»", "AWS_SECRET_ACCESS_KEY=«AWS»", "\"SecretAccessKey\": \"«AWS»\""]
