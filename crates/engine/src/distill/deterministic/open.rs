@@ -66,7 +66,7 @@ impl Open {
                 let later = &exchanges[i + 1..];
                 open.answer(exchange, later, settled);
             }
-            open.person(exchange, exchanges[..i].last(), i == last, settled);
+            open.person(exchange, exchanges[..i].last(), last - i, settled);
             let next = exchanges.get(i + 1).and_then(|e| e.prompt.as_ref());
             open.lacking(exchange, next, settled);
             if i < last && i + ANSWERS > last {
@@ -100,10 +100,11 @@ impl Open {
         open
     }
 
-    /// Adds promises and remaining work that the person stated, and drops items they took back. `last`: no message
-    /// follows.
-    fn person(&mut self, exchange: &Exchange, before: Option<&Exchange>, last: bool, settled: &Settled) {
+    /// Adds promises and remaining work that the person stated, and drops items they took back. `age`: the number of
+    /// exchanges that follow.
+    fn person(&mut self, exchange: &Exchange, before: Option<&Exchange>, age: usize, settled: &Settled) {
         let Some(prompt) = &exchange.prompt else { return };
+        let last = age == 0;
         for pair in prompt.answers.iter().filter(|pair| pair.puts_off) {
             self.loops.tell(&pair.text, &pair.turns, 4);
         }
@@ -125,7 +126,9 @@ impl Open {
             let lasting = lasting && !Mark::Hypothetical.is_in(s) && !says_over(&s.text);
             // "Zugesagt, 18 Uhr." ("Promised, 6 pm.") does not say what was promised, so a reader cannot use it.
             let lasting = lasting && (s.words() > 3 || Mark::Promise.is_in(s) || s.label != Label::Commitment);
-            if s.label == Label::Blocked && s.standalone && !settled.after(prompt.at, s.bag()) {
+            // Of a program that hangs nobody speaks again once it runs; whoever waits for somebody still waits.
+            let passed = age >= ANSWERS && exchange.answer.is_some() && !waits(&s.text);
+            if s.label == Label::Blocked && s.standalone && !passed && !settled.after(prompt.at, s.bag()) {
                 self.blocked.add(&s.text, prompt.turn, 3);
             }
             // "Do that tomorrow" answers a question of the model: that question is what was put off.
@@ -349,6 +352,16 @@ impl Open {
             self.next.add(&format!("{WAITS}{}", cut(&text, WHOLE)), answer.turn, 3);
         }
     }
+}
+
+/// Whether a sentence says that somebody waits: "we are waiting for the key from Acme".
+fn waits(text: &str) -> bool {
+    let east = ["等待", "在等", "待ち", "待って", "기다"];
+    phrases!(
+        "wait|waits|waiting|awaiting|pending / until / blocked on|by / warte|warten|wartet / bis / attends|attend|attendons|attente / espero|esperamos|espera|esperando / aspetto|aspettiamo|attesa / espero|esperamos|aguardo|aguardando / жду|ждём|ждем|ожидаем|ожидаю / čekám|čekáme / czekam|czekamy"
+    )
+    .stand_in(text)
+        || east.iter().any(|part| text.contains(part))
 }
 
 /// Returns the steps left to the person that end in a colon, each with the code below it: "Stop the hook by typing this:

@@ -233,7 +233,7 @@ fn in_hand(prompt: &Prompt) -> String {
         return all;
     }
     // A person who thinks aloud asks at the end: "… so I think that's all right, should I just go for it".
-    let last = own().last().filter(|s| matches!(s.label, Label::Finding | Label::Remark | Label::Request));
+    let last = own().next_back().filter(|s| matches!(s.label, Label::Finding | Label::Remark | Label::Request));
     match last.filter(|s| s.text.len() > SPOKEN && !prompt.core.contains(&s.text)) {
         Some(s) => format!("{} {}", cut(&prompt.core, PART), cut_front(&s.text, PART)),
         None => prompt.core.clone(),
