@@ -181,11 +181,13 @@ pub fn exchanges(turns: &[Said]) -> Vec<Exchange> {
         let announces = |s: &Statement| Mark::Announcement.is_in(s) && !Mark::Courtesy.is_in(s);
         // "Here is what was completed:" above a table announces the table.
         let goes_on = |m: &Message| m.done_rows.is_empty() && m.statements.iter().rev().take(2).any(announces);
-        // A short message that ends with a step and reports nothing begins the work, before any tool was called.
+        // A short message that ends with a step and reports nothing begins the work, before any tool was called. "I'll
+        // send the list tomorrow" is a promise.
+        let steps = |s: &Statement| announces(s) && s.due.is_none() && s.to.is_none() && !Mark::Later.is_in(s);
         let begins = |m: &Message| {
             m.statements.len() <= SHORT
                 && m.commands.is_empty()
-                && m.statements.last().is_some_and(announces)
+                && m.statements.last().is_some_and(steps)
                 && m.statements.iter().all(|s| s.label != Label::Done && !s.asks)
         };
         let is_begun = |m: &Message| open.worked && goes_on(m) || !open.worked && begins(m);

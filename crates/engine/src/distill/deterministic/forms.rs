@@ -67,7 +67,8 @@ pub struct Form {
 impl Form {
     /// Reads the form of a tool call; `None` if the tool puts no questions.
     pub fn of(said: &Said) -> Option<Form> {
-        let tool = said.tool.as_deref().filter(|_| said.kind == TurnKind::ToolCall)?;
+        // A tool of a server, `mcp__search__ask`, asks others than the person.
+        let tool = said.tool.as_deref().filter(|tool| said.kind == TurnKind::ToolCall && !tool.contains("__"))?;
         if !TOOLS.contains(&plain_tool(tool).as_str()) {
             return None;
         }
@@ -99,17 +100,18 @@ impl Form {
 
     /// Returns the choices in the result of this form.
     pub fn choices(&self, result: &Said) -> Vec<Choice> {
-        let pairs = match serde_json::from_str::<Value>(&result.text) {
+        let mut pairs = match serde_json::from_str::<Value>(&result.text) {
             Ok(told) => self.by_id(&told),
             Err(_) => quoted(&result.text),
         };
+        pairs.retain(|(question, _)| self.questions.is_empty() || self.questions().any(|asked| asked == question));
         let turns = || vec![self.turn, result.id];
         pairs.into_iter().map(|(question, answer)| Choice { question, answer, turns: turns() }).collect()
     }
 
     /// Reads answers by the ids of their questions: `{"answers": {"db": {"answers": ["SQLite"]}}}`.
     fn by_id(&self, told: &Value) -> Vec<(String, String)> {
-        let Some(answers) = told.get("answers").unwrap_or(told).as_object() else { return Vec::new() };
+        let Some(answers) = told.get("answers").and_then(Value::as_object) else { return Vec::new() };
         let text = |id: &str| self.questions.iter().find(|(of, text)| of == id || text == id).map(|(_, text)| text);
         let all = answers.iter().take(MOST).filter_map(|(id, answer)| {
             let answer = answer.get("answers").unwrap_or(answer);
@@ -118,7 +120,8 @@ impl Form {
                 Value::Array(several) => several.iter().filter_map(Value::as_str).collect(),
                 _ => Vec::new(),
             };
-            let question = text(id).cloned().unwrap_or_else(|| plain(id));
+            // Only what was asked has an answer.
+            let question = text(id)?.clone();
             (!chosen.is_empty()).then(|| (question, plain(&chosen.join(", "))))
         });
         all.collect()

@@ -3,8 +3,9 @@
 //! State first, words second. [`super::work_state`] reads the state of the work from calls and their results;
 //! [`exchange`] divides the range into prompts and what followed them; [`crate::statement`] classifies each sentence
 //! once. The lists are then written from the exchanges: the [`goal`] from the person's requests, completed work from
-//! the answers to them ([`stated`]), open items from requests and announcements that nothing answered ([`open`]). The
-//! speaker decides what a text can become (R14.3): only a person's own words give goal and constraints.
+//! the answers to them ([`stated`]), open items from requests and announcements that nothing answered ([`open`], and
+//! [`running`] for what was in hand at the end). The speaker decides what a text can become (R14.3): only a person's own
+//! words give goal and constraints.
 
 mod answer;
 mod choices;
@@ -19,6 +20,7 @@ mod numbered;
 mod once;
 mod open;
 mod prompt;
+mod reported;
 mod requirements;
 mod restricted;
 mod running;

@@ -8,12 +8,13 @@ use super::goal::vocabulary;
 use super::list::JOIN;
 use super::marks::{Mark, reword, statements};
 use super::numbered::{Item, Pair, items};
+use super::reported::failure_in;
 use super::story::narrates;
 use crate::distill::Said;
 use crate::distill::over::says_over;
 use crate::memory::remember::remembered;
 use crate::scope::TurnId;
-use crate::statement::{Label, Speaker, Statement, here_documents, source_lines};
+use crate::statement::{Label, Speaker, Statement};
 use crate::text::patterns::{phrases, words};
 use crate::text::plain::{cut, lower, plain};
 use crate::text::similarity::Bag;
@@ -559,10 +560,19 @@ fn purpose(own: &[Statement], reports: bool) -> Purpose {
     let weight: usize = own.iter().filter(|s| s.label != Label::Assent).map(weight_of).sum();
     match weight {
         // "No, there are none": what was tried did not help.
-        0..=2 if own[0].words() > 1 && denies(&own[0].text) => Purpose::Reject,
+        0..=2 if own[0].words() > 1 && denies(&own[0].text) && !declines(&own[0].text) => Purpose::Reject,
         0..=2 => Purpose::GoOn,
         _ => Purpose::Request,
     }
+}
+
+/// Whether a text only declines what was offered, or is content: "No thanks", "no need", "nothing else".
+fn declines(text: &str) -> bool {
+    let content = phrases!(
+        "thanks|thank|thx|need|problem|worries|matter|else|fine|ok|okay|good|all|more|now|yet|later / danke|nötig|problem|mehr|jetzt|später|passt / merci|besoin|problème|plus / gracias|necesario|problema|hace falta|ahora / grazie|serve|problema / obrigado|obrigada|precisa|problema / спасибо|надо|нужно|проблема / díky|dziękuję|trzeba"
+    );
+    let east = ["谢谢", "謝謝", "不用", "没关系", "沒關係", "大丈夫", "結構です", "ありがとう"];
+    content.stand_in(text) || east.iter().any(|part| text.contains(part))
 }
 
 /// Whether a text begins with a no.
@@ -724,52 +734,6 @@ pub fn repeats(text: &str, message: &str) -> bool {
     let (text, message) = (text.trim(), message.trim());
     let head = &text[..text.floor_char_boundary(400)];
     text.len() > 200 && message.contains(head)
-}
-
-/// Returns the line of pasted text that names a failure, with the line of another one if both are named alike.
-fn failure_in(text: &str) -> Option<String> {
-    let mut best: Option<(u8, String)> = None;
-    let mut second: Option<String> = None;
-    let lines: Vec<&str> = text.lines().take(4_000).collect();
-    let quoted = here_documents(&lines).into_iter().zip(source_lines(&lines)).map(|(script, source)| script || source);
-    for (line, is_quoted) in lines.iter().zip(quoted) {
-        let line = line.trim();
-        if is_quoted || line.len() < 8 || line.len() > 2_000 {
-            continue;
-        }
-        let low = line.to_ascii_lowercase();
-        let named = ["error:", "error ts", "error[", "exception:", "failed:", "fatal:", "panicked at", "err!"]
-            .iter()
-            .any(|w| low.contains(w));
-        let worded = [
-            "error",
-            "failed",
-            "cannot ",
-            "can't ",
-            "not found",
-            "denied",
-            "refused",
-            "unable to",
-            "no such",
-            "violates",
-            "is a directory",
-        ]
-        .iter()
-        .any(|w| low.contains(w));
-        let score = u8::from(named) * 2 + u8::from(worded);
-        let told = cut(&plain(line), 220);
-        match &best {
-            _ if score == 0 => {}
-            Some((most, first)) if score == *most => {
-                let is_other = named && score > 2 && !Bag::of(first).is_like(&Bag::of(&told));
-                second = second.or_else(|| is_other.then_some(told));
-            }
-            Some((most, _)) if score < *most => {}
-            _ => (best, second) = (Some((score, told)), None),
-        }
-    }
-    let (_, first) = best?;
-    Some(second.map_or_else(|| first.clone(), |second| format!("{} … {}", cut(&first, 140), cut(&second, 140))))
 }
 
 fn split_words(text: &str) -> Vec<String> {

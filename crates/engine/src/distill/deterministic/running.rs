@@ -17,64 +17,6 @@ const PART: usize = 150;
 const SPOKEN: usize = 200;
 
 impl Open {
-    /// Adds the request before a message that asks for nothing new, if nothing was done for it: "Did you do something?"
-    fn undone(&mut self, prompt: &Prompt, earlier: &[Exchange]) {
-        let asks = |e: &Exchange| e.prompt.as_ref().is_some_and(|p| p.purpose == Purpose::Request);
-        if prompt.purpose == Purpose::Request || !earlier.iter().any(|e| e.wrote) {
-            return;
-        }
-        let Some(exchange) = earlier.iter().rev().take(3).find(|e| asks(e)).filter(|e| !e.worked && !e.wrote) else {
-            return;
-        };
-        let Some(before) = exchange.prompt.as_ref().filter(|p| p.surely_commands() && p.is_substantive()) else {
-            return;
-        };
-        self.in_progress.tell(&before.core, &before.turns, 4);
-        for s in before.beside().filter(|s| s.label == Label::Request && s.sure) {
-            self.in_progress.add(&s.text, before.turn, 3);
-        }
-    }
-
-    /// Adds the failure reported before a message that only goes on ("recompiled, continue"): until that is answered,
-    /// nothing says that it was mended.
-    fn unmended(&mut self, prompt: &Prompt, earlier: &[Exchange]) {
-        if !matches!(prompt.purpose, Purpose::GoOn | Purpose::Note) {
-            return;
-        }
-        let Some(exchange) = earlier.last().filter(|e| !e.confirmed) else { return };
-        let Some(before) = exchange.prompt.as_ref().filter(|p| p.complains() || p.reports_fault()) else { return };
-        let told = before.report.as_deref().unwrap_or(&before.core);
-        self.blocked.tell(&cut(told, PART), &before.turns, 4);
-    }
-
-    /// Adds what else a message asked for that was interrupted by one that asks for nothing: "Only this repo, please."
-    fn interrupted(&mut self, prompt: &Prompt, earlier: &[Exchange], settled: &Settled) {
-        let stopped = earlier.last().filter(|e| e.runs()).and_then(|e| e.prompt.as_ref());
-        let Some(before) = stopped.filter(|_| matches!(prompt.purpose, Purpose::Note | Purpose::GoOn)) else { return };
-        let asks = |s: &&Statement| s.label == Label::Request && weight_of(s) >= 2 && !s.text.ends_with([':', '：']);
-        for s in before.beside().filter(asks).filter(|s| !settled.after(before.at, s.bag())) {
-            self.in_progress.add(&s.text, before.turn, 4);
-        }
-    }
-
-    /// Adds the failure that the last message reports, if the model changed something for it: whether that helped was
-    /// never said. "That did not fix it" is told with the request before it. `owes`: the message is about work that is
-    /// left.
-    fn unconfirmed(&mut self, exchange: &Exchange, prompt: &Prompt, earlier: &[Exchange], owes: bool) {
-        let reported = prompt.report.as_deref().filter(|_| matches!(prompt.purpose, Purpose::Report | Purpose::Empty));
-        let told = reported.or_else(|| Some(&*prompt.core).filter(|_| prompt.complains() || prompt.reports_fault()));
-        let changed = exchange.edited && !exchange.confirmed || exchange.asks_to_try();
-        let Some(told) = told.filter(|_| changed && !owes) else { return };
-        let matter = earlier.iter().rev().filter_map(|e| e.prompt.as_ref()).find(|before| before.is_substantive());
-        match matter.filter(|_| prompt.refers_back && reported.is_none()) {
-            Some(before) => {
-                let text = format!("{UNCONFIRMED}{}{JOIN}{}", cut(&before.core, PART), cut(told, PART));
-                self.loops.tell(&text, &[&before.turns[..], &prompt.turns].concat(), 3);
-            }
-            None => self.loops.tell(&format!("{UNCONFIRMED}{}", cut(told, PART)), &prompt.turns, 3),
-        }
-    }
-
     /// Adds the request the model was working on when the range ended. `follows`: the goal was set before the range.
     pub(super) fn running(&mut self, exchange: &Exchange, earlier: &[Exchange], follows: bool, settled: &Settled) {
         let Some(prompt) = &exchange.prompt else { return };
@@ -150,6 +92,64 @@ impl Open {
             }
         }
         self.current_step(exchange);
+    }
+
+    /// Adds the request before a message that asks for nothing new, if nothing was done for it: "Did you do something?"
+    fn undone(&mut self, prompt: &Prompt, earlier: &[Exchange]) {
+        let asks = |e: &Exchange| e.prompt.as_ref().is_some_and(|p| p.purpose == Purpose::Request);
+        if prompt.purpose == Purpose::Request || !earlier.iter().any(|e| e.wrote) {
+            return;
+        }
+        let Some(exchange) = earlier.iter().rev().take(3).find(|e| asks(e)).filter(|e| !e.worked && !e.wrote) else {
+            return;
+        };
+        let Some(before) = exchange.prompt.as_ref().filter(|p| p.surely_commands() && p.is_substantive()) else {
+            return;
+        };
+        self.in_progress.tell(&before.core, &before.turns, 4);
+        for s in before.beside().filter(|s| s.label == Label::Request && s.sure) {
+            self.in_progress.add(&s.text, before.turn, 3);
+        }
+    }
+
+    /// Adds the failure reported before a message that only goes on ("recompiled, continue"): until that is answered,
+    /// nothing says that it was mended.
+    fn unmended(&mut self, prompt: &Prompt, earlier: &[Exchange]) {
+        if !matches!(prompt.purpose, Purpose::GoOn | Purpose::Note) {
+            return;
+        }
+        let Some(exchange) = earlier.last().filter(|e| !e.confirmed) else { return };
+        let Some(before) = exchange.prompt.as_ref().filter(|p| p.complains() || p.reports_fault()) else { return };
+        let told = before.report.as_deref().unwrap_or(&before.core);
+        self.blocked.tell(&cut(told, PART), &before.turns, 4);
+    }
+
+    /// Adds what else a message asked for that was interrupted by one that asks for nothing: "Only this repo, please."
+    fn interrupted(&mut self, prompt: &Prompt, earlier: &[Exchange], settled: &Settled) {
+        let stopped = earlier.last().filter(|e| e.runs()).and_then(|e| e.prompt.as_ref());
+        let Some(before) = stopped.filter(|_| matches!(prompt.purpose, Purpose::Note | Purpose::GoOn)) else { return };
+        let asks = |s: &&Statement| s.label == Label::Request && weight_of(s) >= 2 && !s.text.ends_with([':', '：']);
+        for s in before.beside().filter(asks).filter(|s| !settled.after(before.at, s.bag())) {
+            self.in_progress.add(&s.text, before.turn, 4);
+        }
+    }
+
+    /// Adds the failure that the last message reports, if the model changed something for it: whether that helped was
+    /// never said. "That did not fix it" is told with the request before it. `owes`: the message is about work that is
+    /// left.
+    fn unconfirmed(&mut self, exchange: &Exchange, prompt: &Prompt, earlier: &[Exchange], owes: bool) {
+        let reported = prompt.report.as_deref().filter(|_| matches!(prompt.purpose, Purpose::Report | Purpose::Empty));
+        let told = reported.or_else(|| Some(&*prompt.core).filter(|_| prompt.complains() || prompt.reports_fault()));
+        let changed = exchange.edited && !exchange.confirmed || exchange.asks_to_try();
+        let Some(told) = told.filter(|_| changed && !owes) else { return };
+        let matter = earlier.iter().rev().filter_map(|e| e.prompt.as_ref()).find(|before| before.is_substantive());
+        match matter.filter(|_| prompt.refers_back && reported.is_none()) {
+            Some(before) => {
+                let text = format!("{UNCONFIRMED}{}{JOIN}{}", cut(&before.core, PART), cut(told, PART));
+                self.loops.tell(&text, &[&before.turns[..], &prompt.turns].concat(), 3);
+            }
+            None => self.loops.tell(&format!("{UNCONFIRMED}{}", cut(told, PART)), &prompt.turns, 3),
+        }
     }
 
     /// Adds the numbered steps of the last answer, if the person only said that they are to be carried out: "proceed".
