@@ -236,6 +236,10 @@ impl Told {
             };
             for s in prompt.beside().filter(says).filter(|s| !declares(&s.text)) {
                 match s.label {
+                    // What is being worked on is listed elsewhere; a rule in it is a rule.
+                    Label::Request if runs && !s.asks && restricts(&s.text) => {
+                        self.constraints.add(&s.text, prompt.turn, 2)
+                    }
                     Label::Request if runs => {}
                     // The goal says it in so many words, and it limits nothing.
                     Label::Request

@@ -141,6 +141,10 @@ fn simple_deeds(simple: &Simple, found: &mut Vec<Deed>) {
     let authored = matches!(simple.program(), "" | "cat" | "echo" | "printf" | "tee");
     let made = |a: &&Arg| plain(a) && (authored || !is_product(&a.text));
     simple.outputs.iter().filter(made).for_each(|a| did(&a.text, Touch::Changed));
+    // `uv run --with x python - <<EOF`, `poetry run jupyter nbconvert …`: the program that the runner starts.
+    if let Some(inner) = started(simple) {
+        return simple_deeds(&inner, found);
+    }
     let operands: Vec<&Arg> = simple.operands().collect();
     let files = |from: usize| operands.iter().skip(from).copied().filter(|a| plain(a));
     let whole = |letter: char| {
@@ -206,9 +210,27 @@ fn simple_deeds(simple: &Simple, found: &mut Vec<Deed>) {
                 did(&path, Touch::Changed);
             }
         }
+        "jupyter" | "nbconvert" | "nbstripout" if simple.has("--inplace") || simple.program() == "nbstripout" => {
+            files(0).filter(|a| a.text.ends_with(".ipynb")).for_each(|a| did(&a.text, Touch::Changed));
+        }
         "git" => git(simple, &operands).iter().for_each(|d| did(&d.path, d.touch)),
         _ => {}
     }
+}
+
+/// Returns the command that a runner of a Python environment starts: `uv run --with x python -c …` starts `python -c …`.
+fn started(simple: &Simple) -> Option<Simple> {
+    if !matches!(simple.program(), "uv" | "poetry" | "pipenv" | "pdm" | "rye" | "hatch" | "pixi") {
+        return None;
+    }
+    let run = simple.args.iter().position(|a| a.text == "run")?;
+    let known = |a: &Arg| {
+        let name = a.text.rsplit('/').next().unwrap_or("");
+        matches!(name, "python" | "python3" | "jupyter" | "nbconvert" | "nbstripout")
+    };
+    let at = run + 1 + simple.args[run + 1..].iter().position(known)?;
+    // The files its output goes to were told already.
+    Some(Simple { args: simple.args[at..].to_vec(), outputs: Vec::new(), ..simple.clone() })
 }
 
 fn git(simple: &Simple, operands: &[&Arg]) -> Vec<Deed> {
