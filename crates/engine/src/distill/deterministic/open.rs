@@ -424,7 +424,7 @@ fn is_your_part(text: &str) -> bool {
 }
 
 /// Whether a statement asks the person for something: "Please add the file to the chat."
-fn is_plea(s: &Statement) -> bool {
+pub(super) fn is_plea(s: &Statement) -> bool {
     phrases!("please / bitte / veuillez / por favor / per favore / пожалуйста / prosím / lütfen").stand_in(&s.text)
 }
 

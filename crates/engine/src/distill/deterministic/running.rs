@@ -4,7 +4,7 @@ use super::answer;
 use super::exchange::{Exchange, Message};
 use super::list::JOIN;
 use super::marks::Mark;
-use super::open::{Open, Settled, UNCONFIRMED, WAITS, WHOLE, is_blocker, is_order};
+use super::open::{Open, Settled, UNCONFIRMED, WAITS, WHOLE, is_blocker, is_order, is_plea};
 use super::prompt::{Prompt, Purpose, joined, names_a_file, weight, weight_of};
 use crate::statement::{Label, Statement, is_pair};
 use crate::text::patterns::phrases;
@@ -68,6 +68,7 @@ impl Open {
             }
         }
         self.steps(prompt, earlier);
+        self.resumed(prompt, earlier);
         self.choosing(exchange, earlier);
         self.undone(prompt, earlier);
         self.unmended(prompt, earlier);
@@ -163,6 +164,17 @@ impl Open {
         }
         for step in steps.into_iter().take(6).filter(|s| s.label != Label::Done && s.ticked != Some(true)) {
             self.in_progress.add(&step.text, answer.turn, 4);
+        }
+    }
+
+    /// Adds what the model asked the person for, once they say that it is there: "yapf is now installed".
+    fn resumed(&mut self, prompt: &Prompt, earlier: &[Exchange]) {
+        let reports = matches!(prompt.purpose, Purpose::Note | Purpose::GoOn) && prompt.own.len() <= 2;
+        let Some(answer) = earlier.last().and_then(|e| e.answer.as_ref()).filter(|_| reports) else { return };
+        let wanted = answer.statements.iter().rev().take(3).find(|s| is_plea(s) || is_blocker(s));
+        if let Some(wanted) = wanted.filter(|s| weight_of(s) >= 3) {
+            let text = format!("{}{JOIN}{}", cut(&wanted.text, PART), cut(&prompt.words(), PART));
+            self.in_progress.tell(&text, &[answer.turn, prompt.turn], 4);
         }
     }
 
