@@ -199,6 +199,17 @@ pub fn exchanges(turns: &[Said]) -> Vec<Exchange> {
     out
 }
 
+/// Returns the exchange that was in hand at the end: the last one, without those that only give a command of the program
+/// and got no answer.
+pub fn in_hand(exchanges: &[Exchange]) -> Option<(usize, &Exchange)> {
+    let only_command = |e: &Exchange| {
+        let empty = e.prompt.as_ref().is_some_and(|p| p.purpose == Purpose::Empty && p.chosen.is_empty());
+        empty && e.answer.is_none() && !e.worked
+    };
+    let at = exchanges.iter().rposition(|e| !only_command(e)).or_else(|| exchanges.len().checked_sub(1))?;
+    Some((at, &exchanges[at]))
+}
+
 /// Adds to prompts that only accept or refer back ("yes please", "fix this") the words they accept: the offers and
 /// questions of the answer before.
 fn accept(exchanges: &mut [Exchange]) {

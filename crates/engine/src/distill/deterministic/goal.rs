@@ -1,6 +1,6 @@
 //! Finds the goal of a session: the matter in hand, in the person's words.
 
-use super::exchange::Exchange;
+use super::exchange::{Exchange, in_hand};
 use super::list::{JOIN, line};
 use super::prompt::{Prompt, Purpose, is_shell_line, is_wide, names, weight};
 use crate::lineage::distillate::Item;
@@ -72,7 +72,7 @@ pub fn goal(before: Option<&Item>, exchanges: &[Exchange]) -> Option<Item> {
     };
     let Some((prompt, text)) = newest else { return before.cloned() };
     // A request that is still being worked on is listed under "in progress", so the goal leaves it out.
-    let last = exchanges.last().filter(|e| e.runs()).and_then(|e| e.prompt.as_ref());
+    let last = in_hand(exchanges).map(|(_, e)| e).filter(|e| e.runs()).and_then(|e| e.prompt.as_ref());
     if last.is_some_and(|l| l.turn == prompt.turn) && !turns.contains(&prompt.turn) {
         return Some(Item { text: line(&first), turns, file: None });
     }

@@ -2,7 +2,7 @@
 //! the person, announced steps, and remaining work that somebody stated.
 
 use super::answer;
-use super::exchange::Exchange;
+use super::exchange::{Exchange, in_hand};
 use super::list::{JOIN, List};
 use super::marks::{Mark, statements};
 use super::prompt::{Prompt, Purpose, lists_itself, names_a_file, weight_of};
@@ -94,8 +94,8 @@ impl Open {
                 open.loops.tell(&prompt.core, &prompt.turns, 2);
             }
         }
-        if let Some(exchange) = exchanges.last() {
-            open.running(exchange, &exchanges[..last], before.goal.is_some(), settled);
+        if let Some((at, exchange)) = in_hand(exchanges) {
+            open.running(exchange, &exchanges[..at], before.goal.is_some(), settled);
         }
         open
     }
