@@ -21,6 +21,9 @@ const ANSWER: usize = 150;
 /// Maximum number of questions of a form that are read. The programs put at most four.
 const MOST: usize = 12;
 
+/// Most questions with answers in a message that is a form.
+const MOST_CARDS: usize = 6;
+
 /// Tools that put questions to the person, under the names that several programs give them.
 const TOOLS: [&str; 7] =
     ["askuserquestion", "askuser", "askfollowupquestion", "ask", "question", "requestuserinput", "promptuser"];
@@ -184,7 +187,9 @@ pub fn cards(text: &str) -> Vec<(String, String, Range<usize>)> {
         }
         at = end;
     }
-    out
+    // A page of questions and answers is longer.
+    let is_form = out.len() <= MOST_CARDS && out.iter().all(|(_, answer, _)| answer.len() <= ANSWER);
+    if is_form { out } else { Vec::new() }
 }
 
 /// Returns the letter that a line begins with, and the rest: of `Q: Which port?`, `Q` and "Which port?".

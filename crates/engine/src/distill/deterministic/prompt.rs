@@ -320,7 +320,9 @@ pub fn read(said: &Said, at: usize, before: Option<&str>) -> Prompt {
     let text = without_program_lines(&said.text);
     let told = without_attachments(&text);
     let mut all = statements(told, Speaker::Person, false);
-    let cards = cards(told);
+    // A form is answered where the model had a question; elsewhere the same lines are a page that was pasted.
+    let asked_for = before.is_some_and(|b| b.trim_end().ends_with(['?', ':', '？', '：']));
+    let cards = if asked_for { cards(told) } else { Vec::new() };
     all.retain(|s| !cards.iter().any(|(_, _, bytes)| bytes.contains(&s.range.start)));
     let surely_pasted = all.iter().any(|s| s.label == Label::Pasted && s.sure);
     let pasted = surely_pasted || without_machine_text(&mut all);
