@@ -16,6 +16,9 @@ const PART: usize = 150;
 /// Length in bytes from which a sentence is several that were said in one breath.
 const SPOKEN: usize = 200;
 
+/// Most statements of a message that tells how far the work is.
+const REMARK: usize = 10;
+
 impl Open {
     /// Adds the request the model was working on when the range ended. `follows`: the goal was set before the range.
     pub(super) fn running(&mut self, exchange: &Exchange, earlier: &[Exchange], follows: bool, settled: &Settled) {
@@ -83,8 +86,8 @@ impl Open {
                 self.loops.add(&s.text, message.turn, 3);
             }
         }
-        // The newest remarks tell how far the work is.
-        for message in exchange.messages().rev().take(2) {
+        // The newest remarks tell how far the work is. A long message explains something.
+        for message in exchange.messages().rev().take(2).filter(|m| m.statements.len() <= REMARK) {
             for s in answer::best(&message.statements, 2, 6)
                 .into_iter()
                 .filter(|s| !s.bullet && !s.text.ends_with([':', '：']) && !is_blocker(s))

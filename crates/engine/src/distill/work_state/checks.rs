@@ -1,6 +1,7 @@
 //! Tracks commands whose outcome shows the state of the work. A failure is open until the same or a wider check passes;
 //! then it counts as fixed. Each failure is kept once, however the command was spelled.
 
+use super::files::is_apart;
 use super::kinds::{Check, Kind, check};
 use super::shell::{self, Simple};
 use super::{Mended, item};
@@ -150,7 +151,9 @@ impl Checks {
             || is_script(&checks) && ends_in_trace(run.output)
             || installs(&last) && refuses(run.output);
         let now = self.edited.len();
-        for check in checks.iter().filter(|c| c.kind.is_check() && c.kind != Kind::Format) {
+        // A script in a folder for temporary files is no check of the project: it is gone tomorrow.
+        let lasts = |c: &&Check| !c.text.split_whitespace().any(is_apart);
+        for check in checks.iter().filter(|c| c.kind.is_check() && c.kind != Kind::Format).filter(lasts) {
             let known = self.known.iter().position(|k| k.check.covers(check) && check.covers(&k.check));
             match known {
                 Some(at) => {
