@@ -12,28 +12,10 @@ use crate::text::words::{Marks, split};
 /// Whether a statement of the model is a decision that a reader can understand.
 pub fn is_choice(s: &Statement) -> bool {
     let understood = s.standalone || prompt::weight_of(s) >= 3;
+    // An item below "Key decisions:" is one whatever it says.
+    let listed = s.bullet && s.begins_line && s.sure;
     declares(&s.text)
-        || is_listed(s)
-        || s.label == Label::Decision && understood && answer::worth(s) > 0 && !weighs(&s.text)
-}
-
-/// Whether a statement is an item of a list of decisions that were made: "Key decisions: - ONNX for inference".
-fn is_listed(s: &Statement) -> bool {
-    let made = phrases!(
-        "decision|decisions / entscheidung|entscheidungen / décision|décisions / decisión|decisiones / decisione|decisioni / decisão|decisões / decyzje|ustalenia / rozhodnutí"
-    );
-    let wanted = phrases!(
-        "open|pending|needed|required|left|outstanding / for you / to make|take|decide / offen|offene|nötig|nötige / ouvertes|requises / pendientes|abiertas / in sospeso / pendentes / otwarte / нужны / отложенные"
-    );
-    let east = ["决定", "決定"];
-    s.bullet
-        && s.begins_line
-        && !s.asks
-        && s.ticked.is_none()
-        && s.words().max(prompt::weight_of(s)) <= 40
-        && s.heading.as_deref().is_some_and(|heading| {
-            (made.stand_in(heading) || east.iter().any(|part| heading.contains(part))) && !wanted.stand_in(heading)
-        })
+        || s.label == Label::Decision && (listed || understood && answer::worth(s) > 0 && !weighs(&s.text))
 }
 
 /// Phrases that give a reason or name what was not chosen, in scripts without blanks.
@@ -100,12 +82,6 @@ pub fn declares(text: &str) -> bool {
 /// Whether the model draws a conclusion for what it does: "The small ones are sold out, so I'm taking the CPX32",
 /// "the keys are deliberately not copied".
 pub fn follows(s: &Statement) -> bool {
-    let so = phrases!(
-        "so|therefore|hence i|we|i'm|i'll|we're|we'll|i've just? take|taking|taken|keep|keeping|kept|use|using|used|go|going|stick|sticking|skip|skipping|leave|leaving|left|avoid|avoiding|choose|choosing|chose|pick|picking|drop|dropping|put|putting|store|storing / so|therefore i|we am|are|will keep|keeping|use|using|take|taking|leave|leaving|avoid|avoiding|skip|skipping / deshalb|daher|darum|also nehme|nutze|verwende|behalte|lasse|vermeide|wähle|setze|speichere|bleibe|lege|nehmen|nutzen|verwenden|behalten|lassen ich|wir / nehme|nutze|verwende|behalte|lasse|vermeide|wähle|setze|speichere|bleibe|lege|nehmen|nutzen|verwenden|behalten ich|wir deshalb|daher|darum|also / je|nous prends|garde|utilise|évite|laisse|choisis|conserve|prenons|gardons|utilisons donc / donc|alors je|nous prends|garde|utilise|évite|laisse|choisis|conserve|prenons|gardons / así que uso|usaré|tomo|dejo|dejé|mantengo|evito|elijo|usamos / por eso|tanto uso|usaré|tomo|dejo|dejé|mantengo|evito|elijo|usamos / quindi|perciò|dunque uso|prendo|tengo|evito|lascio|scelgo|mantengo / então|portanto uso|mantenho|deixo|evito|escolho|usei|mantive / por isso uso|mantenho|deixo|evito|escolho|usei|mantive / поэтому использую|беру|оставляю|оставил|выбираю|выбрал|взял / proto použiji|použiju|používám|nechávám|nechám|volím|beru"
-    );
-    let on_purpose = phrases!(
-        "deliberately|intentionally|purposely no|not|don't|doesn't|left|leave|kept|keep|without|only|avoid|avoids / bewusst|absichtlich kein|keine|keinen|nicht|ohne|nur / volontairement|délibérément|exprès pas|sans|laissé|gardé|évité / deliberadamente|intencionadamente no|sin|dejé|dejo / volutamente|apposta non|senza|lasciato / propositalmente não|sem|deixei / намеренно|специально не|без|оставил|оставляю / záměrně ne|bez|nechal|nechávám / on purpose / a propósito / de propósito"
-    );
     let east = ["所以我用", "所以使用", "因此使用", "因此采用", "因此我", "故意不", "特意", "あえて", "일부러"];
     let told = matches!(s.label, Label::Remark | Label::Finding | Label::Done | Label::Decision | Label::Commitment);
     told && !s.asks
@@ -113,7 +89,7 @@ pub fn follows(s: &Statement) -> bool {
         && s.words().max(prompt::weight_of(s)) <= 45
         && !Mark::Hypothetical.is_in(s)
         && !is_not(&s.text)
-        && (so.stand_in(&s.text)
-            || on_purpose.stand_in(&s.text)
+        && (Mark::Concluded.is_in(s)
+            || Mark::OnPurpose.is_in(s)
             || !s.text.is_ascii() && east.iter().any(|part| s.text.contains(part)))
 }

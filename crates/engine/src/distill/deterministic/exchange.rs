@@ -59,9 +59,9 @@ pub struct Exchange {
     pub edited: bool,
     /// Whether a check passed after the last edit, or the work was pushed.
     pub confirmed: bool,
-    /// What the person chose in forms that the model put to them.
+    /// The person's choices in question forms of the program.
     pub chosen: Vec<Choice>,
-    /// A form without an answer.
+    /// The question form that the person has not answered.
     pub form: Option<Form>,
 }
 

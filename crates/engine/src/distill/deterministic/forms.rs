@@ -28,7 +28,7 @@ const MOST_CARDS: usize = 6;
 const TOOLS: [&str; 7] =
     ["askuserquestion", "askuser", "askfollowupquestion", "ask", "question", "requestuserinput", "promptuser"];
 
-/// What stands before the answers in the result of such a tool.
+/// Phrases that programs write before the answers in the result of such a tool.
 const ANSWERED: [&str; 2] = ["answered your question", "questions have been answered"];
 
 /// A question with the person's answer.
@@ -123,7 +123,7 @@ impl Form {
                 Value::Array(several) => several.iter().filter_map(Value::as_str).collect(),
                 _ => Vec::new(),
             };
-            // Only what was asked has an answer.
+            // An answer to a question that the form did not ask is somebody else's.
             let question = text(id)?.clone();
             (!chosen.is_empty()).then(|| (question, plain(&chosen.join(", "))))
         });
@@ -153,11 +153,11 @@ fn quoted(text: &str) -> Vec<(String, String)> {
                 let end = ends.iter().filter_map(|end| told.find(end)).min().or_else(|| told.rfind('"'));
                 told.split_at(end.unwrap_or(told.len()))
             }
-            // What the person typed themselves can stand without quotation marks.
+            // Some programs quote chosen options only, and give an answer that the person typed without marks.
             None => after.split_at(after.find(", \"").or_else(|| after.find(". You can")).unwrap_or(after.len())),
         };
         out.push((plain(question), plain(answer)));
-        // The mark that ends the answer is no beginning of a question.
+        // The quotation mark that ends this answer does not begin the next question.
         rest = left.strip_prefix('"').unwrap_or(left);
     }
     out
@@ -187,7 +187,7 @@ pub fn cards(text: &str) -> Vec<(String, String, Range<usize>)> {
         }
         at = end;
     }
-    // A page of questions and answers is longer.
+    // A pasted page of questions and answers has more of them, or longer answers.
     let is_form = out.len() <= MOST_CARDS && out.iter().all(|(_, answer, _)| answer.len() <= ANSWER);
     if is_form { out } else { Vec::new() }
 }

@@ -71,10 +71,14 @@ pub enum Mark {
     Unchanged,
     /// Only at the beginning: "All committed", "ready for the next task", which report no work.
     Idle,
+    /// "So I'm taking the larger one": the model draws a conclusion for what it does.
+    Concluded,
+    /// "The keys are deliberately not copied."
+    OnPurpose,
 }
 
 /// The marks in the order of the file, each with the name of its list there.
-const NAMES: [(Mark, &str); 27] = [
+const NAMES: [(Mark, &str); 29] = [
     (Mark::Merged, "merged"),
     (Mark::Retraction, "retraction"),
     (Mark::NoFault, "no fault"),
@@ -102,6 +106,8 @@ const NAMES: [(Mark, &str); 27] = [
     (Mark::Reasoned, "reasoned"),
     (Mark::Unchanged, "unchanged"),
     (Mark::Idle, "idle"),
+    (Mark::Concluded, "concluded"),
+    (Mark::OnPurpose, "on purpose"),
 ];
 
 const FILE: &str = include_str!("phrases.txt");

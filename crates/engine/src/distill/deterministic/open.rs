@@ -6,6 +6,7 @@ use super::exchange::{Exchange, in_hand};
 use super::list::{JOIN, List};
 use super::marks::{Mark, statements};
 use super::prompt::{Prompt, Purpose, lists_itself, names_a_file, weight_of};
+use super::restricted::without_joint;
 use super::stated::taken_back;
 use super::tables;
 use crate::distill::over::says_over;
@@ -115,7 +116,8 @@ impl Open {
             }
             let lasting = s.label == Label::Commitment
                 || Mark::ToDo.is_in(s)
-                || is_left(s)
+                // "Report anything that still needs testing" asks for a report.
+                || is_left(s) && !(s.label == Label::Request && s.sure)
                 || matches!(s.second, Some(Label::Commitment | Label::Remaining))
                 || s.label == Label::Remaining
                 || lists_itself(s)
@@ -126,7 +128,8 @@ impl Open {
             let lasting = lasting && !Mark::Hypothetical.is_in(s) && !says_over(&s.text);
             // "Zugesagt, 18 Uhr." ("Promised, 6 pm.") does not say what was promised, so a reader cannot use it.
             let lasting = lasting && (s.words() > 3 || Mark::Promise.is_in(s) || s.label != Label::Commitment);
-            // Of a program that hangs nobody speaks again once it runs; whoever waits for somebody still waits.
+            // A person does not report that a hanging program runs again, so an old report of one is dropped. Waiting for
+            // somebody lasts until it is reported over.
             let passed = age >= ANSWERS && exchange.answer.is_some() && !waits(&s.text);
             if s.label == Label::Blocked && s.standalone && !passed && !settled.after(prompt.at, s.bag()) {
                 self.blocked.add(&s.text, prompt.turn, 3);
@@ -261,7 +264,7 @@ impl Open {
         for commands in answer.commands.iter().filter(|_| last) {
             self.next.add(commands, answer.turn, 3);
         }
-        // What the person pasted since answers no question.
+        // A message of pasted text alone does not answer the question before it.
         let only_pasted = |e: &Exchange| {
             let pasted = |p: &Prompt| matches!(p.purpose, Purpose::Report | Purpose::Empty) && p.chosen.is_empty();
             e.answer.is_none() && e.prompt.as_ref().is_some_and(pasted)
@@ -437,15 +440,9 @@ pub(super) fn is_blocker(s: &Statement) -> bool {
         .stand_in(&s.text)
     };
     let stopped = s.label == Label::Finding && Mark::Unable.is_in(s) && (answer::names(&s.text) || access());
-    // "What's stuck:" above a list tells of each of its items.
-    let under = || {
-        let stuck = phrases!(
-            "stuck|blocked|blocker|blockers|blocking / blockiert|blockaden / woran es hängt|liegt / was hängt / bloqué|bloquée|blocages / ce qui bloque / bloqueado|bloqueos / bloccato / заблокировано|застряло / zablokowane"
-        );
-        s.begins_line && s.heading.as_deref().is_some_and(|heading| stuck.stand_in(heading))
-    };
-    !s.text.ends_with(':')
-        && (!s.bullet && (s.label == Label::Blocked || stopped) || s.label == Label::Blocked && under())
+    // The heading "What's stuck:" makes it sure that an item blocks.
+    let listed = s.bullet && s.begins_line && s.sure;
+    !s.text.ends_with(':') && (!s.bullet && stopped || s.label == Label::Blocked && (!s.bullet || listed))
 }
 
 /// Whether an answer says that the model still cannot go on.
@@ -460,15 +457,6 @@ fn awaits_person(text: &str) -> bool {
         .begin(&split(&lower(text), Marks::Dropped))
         .next()
         .is_some()
-}
-
-/// Removes the conjunction that joins a sentence to the one before: "But wait with the booking".
-fn without_joint(text: &str) -> String {
-    const JOINTS: [&str; 12] =
-        ["But ", "And ", "So ", "Also, ", "Aber ", "Und ", "Mais ", "Et ", "Pero ", "Y ", "Ma ", "Mas "];
-    let Some(rest) = JOINTS.iter().find_map(|joint| text.strip_prefix(joint)) else { return text.to_owned() };
-    let mut letters = rest.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 /// Whether a later decision is about a question: between people, a question is answered by what they agree on.

@@ -320,7 +320,8 @@ pub fn read(said: &Said, at: usize, before: Option<&str>) -> Prompt {
     let text = without_program_lines(&said.text);
     let told = without_attachments(&text);
     let mut all = statements(told, Speaker::Person, false);
-    // A form is answered where the model had a question; elsewhere the same lines are a page that was pasted.
+    // Such lines answer a form if the model's message before ends with a question or a colon; otherwise the person pasted
+    // a page.
     let asked_for = before.is_some_and(|b| b.trim_end().ends_with(['?', ':', '？', '：']));
     let cards = if asked_for { cards(told) } else { Vec::new() };
     all.retain(|s| !cards.iter().any(|(_, _, bytes)| bytes.contains(&s.range.start)));
@@ -354,7 +355,7 @@ pub fn read(said: &Said, at: usize, before: Option<&str>) -> Prompt {
     let specifies = !surely_pasted && own.first().is_some_and(|s| s.sure && s.label == Label::Request);
     let report = (pasted && !specifies || own.is_empty()).then(|| failure_in(&said.text)).flatten();
     let purpose = match purpose(&own, report.is_some()) {
-        // Whoever only chooses lets the work go on.
+        // A message with nothing but choices asks for nothing new.
         Purpose::Empty if !cards.is_empty() => Purpose::GoOn,
         purpose => purpose,
     };
@@ -412,7 +413,7 @@ fn without_program_lines(text: &str) -> Cow<'_, str> {
     let is_program = |line: &str| line.contains("(Y)es/(N)o") || line.trim() == "<blank>" || is_call(line);
     let is_left_out = |i: usize| pasted.contains(&i) || is_program(lines[i]);
     let left = || (0..lines.len()).filter(|i| !is_left_out(*i)).map(|i| lines[i]);
-    // A message of nothing but commands is what the work goes on with.
+    // If a message has nothing but commands, they are its request.
     let only_commands = !pasted.is_empty() && left().all(|line| line.trim().is_empty());
     match !only_commands && (0..lines.len()).any(is_left_out) {
         true => Cow::Owned(left().collect::<Vec<_>>().join("\n")),
@@ -571,7 +572,7 @@ fn purpose(own: &[Statement], reports: bool) -> Purpose {
 /// Whether a text only declines what was offered, or is content: "No thanks", "no need", "nothing else".
 fn declines(text: &str) -> bool {
     let content = phrases!(
-        "thanks|thank|thx|need|problem|worries|matter|else|fine|ok|okay|good|all|more|now|yet|later / danke|nötig|problem|mehr|jetzt|später|passt / merci|besoin|problème|plus / gracias|necesario|problema|hace falta|ahora / grazie|serve|problema / obrigado|obrigada|precisa|problema / спасибо|надо|нужно|проблема / díky|dziękuję|trzeba"
+        "thanks|thank|thx|need|problem|worries|matter|else|fine|ok|okay|good|all|more|now|yet|later / danke|nötig|problem|mehr|jetzt|später|passt / merci|besoin|problème|plus / gracias|necesario|problema|ahora / hace falta / grazie|serve|problema / obrigado|obrigada|precisa|problema / спасибо|надо|нужно|проблема / díky|dziękuję|trzeba"
     );
     let east = ["谢谢", "謝謝", "不用", "没关系", "沒關係", "大丈夫", "結構です", "ありがとう"];
     content.stand_in(text) || east.iter().any(|part| text.contains(part))

@@ -87,16 +87,20 @@ pub fn is_terse_rule(s: &Statement) -> bool {
 
 /// Returns the part of a request that says how its matter has to be: of "add the to-do, and make sure it names the
 /// file", the second clause; the whole request if no clause says it alone.
-pub fn limit(request: &str) -> &str {
+pub fn limit(request: &str) -> String {
     let clauses = request.split_inclusive([',', ';', '，', '；']).rev();
     let mut clauses = clauses.map(|clause| clause.trim().trim_end_matches([',', ';', '，', '；']));
-    clauses.find(|clause| restricts(clause) && weight(clause) >= 3).map_or(request, without_joint)
+    clauses.find(|clause| restricts(clause) && weight(clause) >= 3).map_or_else(|| request.to_owned(), without_joint)
 }
 
-/// Removes the conjunction that joins a clause to the one before.
-fn without_joint(clause: &str) -> &str {
-    const JOINTS: [&str; 9] = ["and ", "but ", "und ", "aber ", "et ", "mais ", "y ", "pero ", "e "];
-    JOINTS.iter().find_map(|joint| clause.strip_prefix(joint)).unwrap_or(clause)
+/// Removes the conjunction that joins a sentence or a clause to the one before: "But wait with the booking".
+pub fn without_joint(text: &str) -> String {
+    const JOINTS: [&str; 13] =
+        ["but ", "and ", "so ", "also, ", "aber ", "und ", "mais ", "et ", "pero ", "y ", "ma ", "mas ", "e "];
+    let joins = |joint: &&&str| text.get(..joint.len()).is_some_and(|head| head.eq_ignore_ascii_case(joint));
+    let Some(joint) = JOINTS.iter().find(joins) else { return text.to_owned() };
+    let mut letters = text[joint.len()..].chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -114,7 +118,7 @@ mod tests {
         ] {
             assert!(restricts(text), "{text}");
         }
-        assert_eq!(limit("add the to-do, and make sure it names the file"), "make sure it names the file");
+        assert_eq!(limit("add the to-do, and make sure it names the file"), "Make sure it names the file");
         assert_eq!(limit("create variations in that folder only"), "create variations in that folder only");
         for text in ["add a page for the prices", "run the tests again", "给首页加一个按钮"] {
             assert!(!restricts(text), "{text}");

@@ -177,7 +177,7 @@ impl Told {
                 Label::Decision if s.standalone || prompt::weight_of(s) >= 3 => {
                     self.decide(&s.text, prompt.turn, replaced.take());
                 }
-                // As plain as a rule of a list.
+                // Such a sentence binds as much as an item in a list of rules, so it has the same weight.
                 _ if prompt.surely_commands() && is_terse_rule(s) => self.constraints.add(&s.text, prompt.turn, 4),
                 Label::Finding if s.sure && prompt::weight_of(s) >= 2 => self.context.add(&s.text, prompt.turn, 3),
                 _ if s.second == Some(Label::Directive) => self.constraints.add(&s.text, prompt.turn, 2),
@@ -206,9 +206,9 @@ impl Told {
             }
         }
         if is_restricted(prompt) && !self.in_hand.contains(&prompt.turn) {
-            // What is being worked on is listed as a whole elsewhere.
-            let rule = if runs { limit(&prompt.core) } else { &prompt.core };
-            self.constraints.tell(rule, &prompt.turns, 1);
+            // The whole request is listed under "in progress" while it is worked on, so only its rule is added.
+            let rule = if runs { limit(&prompt.core) } else { prompt.core.clone() };
+            self.constraints.tell(&rule, &prompt.turns, 1);
         }
         if prompt.purpose == Purpose::Request {
             // The other sentences of a request say how it is to be done; for the goal's own request, all of them count.
@@ -236,7 +236,8 @@ impl Told {
             };
             for s in prompt.beside().filter(says).filter(|s| !declares(&s.text)) {
                 match s.label {
-                    // What is being worked on is listed elsewhere; a rule in it is a rule.
+                    // A sentence of the request in hand is listed under "in progress". One that sets a rule is added here,
+                    // too, because the rule outlasts the request.
                     Label::Request if runs && !s.asks && restricts(&s.text) => {
                         self.constraints.add(&s.text, prompt.turn, 2)
                     }
